@@ -12,7 +12,7 @@ use crate::config::{Approval, GoalSettings};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use convoke_model::Duty;
+use convoke_model::Role;
 use convoke_plan::generate::goal::Sentence;
 use convoke_plan::source::nearest;
 use etcetera::BaseStrategy;
@@ -34,7 +34,7 @@ pub fn origin(file: &str) -> &str {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFile {
     /// Whose it is.
-    pub duty: Duty,
+    pub role: Role,
     /// Where it lies.
     pub path: PathBuf,
     /// What it says.
@@ -56,7 +56,7 @@ pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<
         context: args.context.as_deref().map(context).transpose()?,
         plan: plan(args)?,
         keys: settings.keys.clone(),
-        prompts: prompts.iter().map(|prompt| (prompt.duty, prompt.text.clone())).collect(),
+        prompts: prompts.iter().map(|prompt| (prompt.role, prompt.text.clone())).collect(),
         model: args.flags.model.clone().or_else(|| settings.model.clone()),
         servers: settings.servers.clone(),
         limits: Budgeted::at_start(&args.bounds, &settings.limits).limits,
@@ -161,10 +161,10 @@ pub fn prompts(console: &Console) -> Result<Vec<PromptFile>, CommandFailure> {
 
 fn prompts_in(folders: &[PathBuf]) -> Result<Vec<PromptFile>, CommandFailure> {
     let mut found = Vec::new();
-    for duty in Duty::ALL {
-        let mut files = folders.iter().map(|folder| folder.join(format!("{}.md", duty.word())));
+    for role in Role::ALL {
+        let mut files = folders.iter().map(|folder| folder.join(format!("{}.md", role.word())));
         if let Some(path) = files.find(|file| file.is_file()) {
-            found.push(PromptFile { duty, text: read(&path, "prompt")?, path });
+            found.push(PromptFile { role, text: read(&path, "prompt")?, path });
         }
     }
     Ok(found)
@@ -184,16 +184,16 @@ fn strangers(folder: &Path) -> Vec<String> {
 
 fn is_strange(name: &str) -> bool {
     let stem = name.strip_suffix(".md");
-    stem.is_some_and(|stem| stem != "README" && Duty::ALL.iter().all(|duty| duty.word() != stem))
+    stem.is_some_and(|stem| stem != "README" && Role::ALL.iter().all(|role| role.word() != stem))
 }
 
 fn advice(name: &str) -> String {
     let stem = name.trim_end_matches(".md");
-    let words = Duty::ALL.map(|duty| duty.word());
+    let words = Role::ALL.map(|role| role.word());
     let begins = |word: &&&str| stem.starts_with(**word) || word.starts_with(stem);
     let near = nearest(stem, words).or_else(|| words.iter().find(begins).copied());
     let near = near.map(|near| format!("did you mean `{near}.md`? ")).unwrap_or_default();
-    format!("{near}the duties are {}", words.join(", "))
+    format!("{near}the roles are {}", words.join(", "))
 }
 
 #[cfg(test)]
@@ -211,8 +211,8 @@ mod tests {
             std::fs::write(folder(name).join(file), text).unwrap();
         }
         let found = prompts_in(&[folder("project"), folder("user")]).unwrap();
-        let found: Vec<_> = found.iter().map(|prompt| (prompt.duty, prompt.text.as_str())).collect();
-        assert_eq!(found, [(Duty::Plan, "ours"), (Duty::Finalise, "end")]);
+        let found: Vec<_> = found.iter().map(|prompt| (prompt.role, prompt.text.as_str())).collect();
+        assert_eq!(found, [(Role::Plan, "ours"), (Role::Finalise, "end")]);
     }
 
     #[test]

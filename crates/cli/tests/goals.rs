@@ -9,7 +9,7 @@ mod goals {
     mod tools;
 }
 
-use convoke_model::Duty;
+use convoke_model::Role;
 use serde_json::{Value, json};
 use support::World;
 use support::goals::{answer, done, scripted, task, two_tasks};
@@ -152,9 +152,9 @@ fn prompts_of_the_project_are_used_instead_of_ours() {
     world.convoke(&["goal", "count"]).exits(3).mentions(&["gaol"]);
 }
 
-/// Every duty, in either folder; the project's stands over the user's.
+/// Every role, in either folder; the project's stands over the user's.
 #[test]
-fn the_prompt_of_any_duty_can_be_replaced_in_the_project_or_by_the_user() {
+fn the_prompt_of_any_role_can_be_replaced_in_the_project_or_by_the_user() {
     let world = scripted(&two_tasks(), "");
     let folders = [
         world.work().with_file_name("home").join(".config/convoke/prompts/goal"),
@@ -162,13 +162,13 @@ fn the_prompt_of_any_duty_can_be_replaced_in_the_project_or_by_the_user() {
     ];
     for (folder, whose) in folders.iter().zip(["the user", "the project"]) {
         std::fs::create_dir_all(folder).unwrap();
-        for duty in Duty::ALL {
-            let words = format!("As {whose} wants {} done.", duty.word());
-            std::fs::write(folder.join(format!("{}.md", duty.word())), words).unwrap();
+        for role in Role::ALL {
+            let words = format!("As {whose} wants {} done.", role.word());
+            std::fs::write(folder.join(format!("{}.md", role.word())), words).unwrap();
         }
         let made = world.convoke(&["goal", "count", "--print-workflow"]).exits(0).stdout;
-        for duty in Duty::ALL {
-            let words = format!("As {whose} wants {} done.", duty.word());
+        for role in Role::ALL {
+            let words = format!("As {whose} wants {} done.", role.word());
             assert!(made.contains(&words), "{words}\n{made}");
         }
     }

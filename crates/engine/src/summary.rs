@@ -13,7 +13,7 @@ pub struct Summary {
     pub tasks: BTreeMap<&'static str, u64>,
     /// Tasks that were tried again after a failure or a crash.
     pub retried: u64,
-    /// Tasks that a step asked on its way: duties of a goal, questions of a merge, work that was handed down.
+    /// Tasks that a step asked on its way: roles of a goal, questions of a merge, work that was handed down.
     pub sub_agents: u64,
     /// Attempts that began.
     pub attempts: u64,

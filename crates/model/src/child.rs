@@ -3,7 +3,7 @@
 //! A child names what it works on by task, never by text: prompts are made from outputs when the child starts, so that a
 //! journal holds every output once.
 
-use crate::{Duty, Item, JsonText, Payload, TaskId, Usage};
+use crate::{Item, JsonText, Payload, Role, TaskId, Usage};
 use serde::{Deserialize, Serialize};
 
 /// One child, as the task that spawns it describes it.
@@ -68,9 +68,9 @@ pub enum ChildKind {
     /// A task on the way to a goal; it asks on its own way.
     Item(Box<Item>),
     /// What somebody contributes on the way to a goal.
-    Duty {
+    Role {
         /// What.
-        duty: Duty,
+        role: Role,
         /// Why, or how this time: the strategy that is tried, what was wrong before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
@@ -122,8 +122,8 @@ impl ChildKind {
             ChildKind::Prompt { .. } => "llm",
             ChildKind::Program { .. } => "rlm",
             ChildKind::Item(_) => "task",
-            ChildKind::Duty { duty, .. } => duty.word(),
-            ChildKind::Collect { .. } => Duty::Collect.word(),
+            ChildKind::Role { role, .. } => role.word(),
+            ChildKind::Collect { .. } => Role::Collect.word(),
             ChildKind::Try { .. } => "try",
             ChildKind::Intent { .. } => "child",
             ChildKind::Aggregate { .. } => "aggregate",

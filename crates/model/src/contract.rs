@@ -14,7 +14,7 @@ pub const MAX_TOKENS: u64 = 4096;
 /// The resolved contract of one attempt.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contract {
-    /// The node or duty that it is an attempt of.
+    /// The node or role that it is an attempt of.
     pub phase: String,
     /// Whose role it is played in.
     #[serde(default, skip_serializing_if = "Option::is_none")]

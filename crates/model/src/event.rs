@@ -145,7 +145,7 @@ pub enum Event {
     Routed {
         /// The goal or phase that it is decided for.
         task: TaskId,
-        /// What comes next: a duty, `start`, `skip`, `spawn`, `end`, …
+        /// What comes next: a role, `start`, `skip`, `spawn`, `end`, …
         chosen: String,
         /// Why.
         reason: String,

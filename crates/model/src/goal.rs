@@ -1,6 +1,6 @@
 //! What is said on the way from a goal to its answer: who is asked what, and the tasks that a plan consists of.
 //!
-//! Data only. Which duty comes next is the scheduler's decision; the contracts of the answers are the plan's.
+//! Data only. Which role comes next is the scheduler's decision; the contracts of the answers are the plan's.
 
 use crate::TaskId;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What somebody contributes on the way to a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Duty {
+pub enum Role {
     /// Make tasks of the goal.
     Plan,
     /// Say whether a task is done directly or by children.
@@ -31,39 +31,39 @@ pub enum Duty {
     Collect,
 }
 
-impl Duty {
+impl Role {
     /// All of them.
-    pub const ALL: [Duty; 10] = [
-        Duty::Plan,
-        Duty::Analyse,
-        Duty::Execute,
-        Duty::Decompose,
-        Duty::Reconcile,
-        Duty::Recover,
-        Duty::Rescue,
-        Duty::Classify,
-        Duty::Finalise,
-        Duty::Collect,
+    pub const ALL: [Role; 10] = [
+        Role::Plan,
+        Role::Analyse,
+        Role::Execute,
+        Role::Decompose,
+        Role::Reconcile,
+        Role::Recover,
+        Role::Rescue,
+        Role::Classify,
+        Role::Finalise,
+        Role::Collect,
     ];
 
     /// Whether it does tasks: with their tools and in a folder.
     pub fn works(self) -> bool {
-        matches!(self, Duty::Execute | Duty::Rescue)
+        matches!(self, Role::Execute | Role::Rescue)
     }
 
     /// The word for people, files and ids.
     pub fn word(self) -> &'static str {
         match self {
-            Duty::Plan => "plan",
-            Duty::Analyse => "analyse",
-            Duty::Execute => "execute",
-            Duty::Decompose => "decompose",
-            Duty::Reconcile => "reconcile",
-            Duty::Recover => "recover",
-            Duty::Rescue => "rescue",
-            Duty::Classify => "classify",
-            Duty::Finalise => "finalise",
-            Duty::Collect => "collect",
+            Role::Plan => "plan",
+            Role::Analyse => "analyse",
+            Role::Execute => "execute",
+            Role::Decompose => "decompose",
+            Role::Reconcile => "reconcile",
+            Role::Recover => "recover",
+            Role::Rescue => "rescue",
+            Role::Classify => "classify",
+            Role::Finalise => "finalise",
+            Role::Collect => "collect",
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What the duties of a goal answer stands beside the documents.
+//! What the roles of a goal answer stands beside the documents.
 
-use convoke_model::Duty;
+use convoke_model::Role;
 use convoke_plan::compile::goal_schema;
 use serde_json::{Value, json};
 
@@ -15,15 +15,15 @@ fn the_schema_beside_the_documents_is_the_one_of_the_contracts() {
 }
 
 #[test]
-fn every_duty_has_a_shape_that_tells_answers_apart() {
+fn every_role_has_a_shape_that_tells_answers_apart() {
     let schema = goal_schema();
-    let fits = |duty: Duty, answer: &Value| {
-        let validator = jsonschema::validator_for(&schema["$defs"][duty.word()]).expect("a JSON Schema");
+    let fits = |role: Role, answer: &Value| {
+        let validator = jsonschema::validator_for(&schema["$defs"][role.word()]).expect("a JSON Schema");
         validator.is_valid(answer)
     };
-    assert!(Duty::ALL.iter().all(|duty| !fits(*duty, &json!({}))), "every duty owes something");
+    assert!(Role::ALL.iter().all(|role| !fits(*role, &json!({}))), "every role owes something");
     let done = json!({"result": 1, "summary": "s", "goal_achieved": true, "reason": "r"});
-    assert!(fits(Duty::Execute, &done) && !fits(Duty::Finalise, &done));
+    assert!(fits(Role::Execute, &done) && !fits(Role::Finalise, &done));
     let answer = |message: &str| json!({"message": message, "next_steps": "", "issues": "", "reason": "r"});
-    assert!(fits(Duty::Finalise, &answer("m")) && !fits(Duty::Finalise, &answer("")));
+    assert!(fits(Role::Finalise, &answer("m")) && !fits(Role::Finalise, &answer("")));
 }

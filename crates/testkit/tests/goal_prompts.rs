@@ -1,4 +1,4 @@
-//! What the templates of a goal's duties see, also of what does not apply.
+//! What the templates of a goal's roles see, also of what does not apply.
 
 use convoke_model::{Assignment, Work};
 use convoke_testkit::{Behaviour, Ended, World, plan_of};
@@ -17,8 +17,8 @@ fn says(id: &str) -> Value {
     }
 }
 
-/// How a goal with this prompt for a duty ends, and the prompt as it was rendered.
-fn run(duty: &str, prompt: &str) -> (Ended, Option<String>) {
+/// How a goal with this prompt for a role ends, and the prompt as it was rendered.
+fn run(role: &str, prompt: &str) -> (Ended, Option<String>) {
     let text = format!(
         "
 workflow: {{name: w, entry_point: g, runtime: {{provider: scripted}}}}
@@ -26,12 +26,12 @@ agents:
   - name: g
     type: goal
     goal: write the report
-    roles: {{{duty}: {{prompt: {prompt:?}}}}}
+    roles: {{{role}: {{prompt: {prompt:?}}}}}
 output: {{answer: '{{{{ g.output.status }}}}'}}
 "
     );
     let seen = Rc::new(RefCell::new(None));
-    let (heard, wanted) = (seen.clone(), format!("/{duty}[1]"));
+    let (heard, wanted) = (seen.clone(), format!("/{role}[1]"));
     let script = move |assignment: &Assignment| {
         let Work::Agent(call) = &assignment.work else { panic!("only models are asked here") };
         let id = assignment.task.to_string();
@@ -54,7 +54,7 @@ fn what_does_not_apply_is_empty_and_false() {
 }
 
 #[test]
-fn a_prompt_that_cannot_be_rendered_names_the_duty_and_where_it_stands() {
+fn a_prompt_that_cannot_be_rendered_names_the_role_and_where_it_stands() {
     let (ended, _) = run("execute", "{{ failure.clas }}");
     let failure = ended.failure.expect("it failed");
     assert!(failure.message.contains("step `g/execute`: prompt"), "{}", failure.message);

@@ -80,7 +80,7 @@ pub enum SchemaOf {
     Manifest,
     /// Persona manifests
     Personas,
-    /// What the duties of a goal answer
+    /// What the roles of a goal answer
     Goal,
 }
 

@@ -9,7 +9,7 @@ use crate::config::{Entry, Origin};
 use crate::diagnostics::Tally;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use convoke_model::Duty;
+use convoke_model::Role;
 use convoke_plan::Diagnostic;
 use convoke_plan::diagnostic::{Label, SourceFile, Span};
 use convoke_plan::source::{Located, locate};
@@ -23,8 +23,8 @@ enum Author {
     Flag(&'static str),
     /// A key of the configuration.
     Key(String),
-    /// The prompt of a duty.
-    Prompt(Duty),
+    /// The prompt of a role.
+    Prompt(Role),
 }
 
 /// Everybody who can be at fault.
@@ -70,7 +70,7 @@ impl Authors<'_> {
         };
         match author {
             Author::Flag(flag) => nowhere(found, flag),
-            Author::Prompt(duty) => self.in_prompt(found, duty, &at),
+            Author::Prompt(role) => self.in_prompt(found, role, &at),
             Author::Key(key) => match self.line_of(&key) {
                 Some(span) => moved(found, span, Some(&key)),
                 None => nowhere(found, &format!("`{key}`")),
@@ -78,8 +78,8 @@ impl Authors<'_> {
         }
     }
 
-    fn in_prompt(&self, found: Diagnostic, duty: Duty, at: &Located) -> Diagnostic {
-        let Some(prompt) = self.prompts.iter().find(|prompt| prompt.duty == duty) else { return found };
+    fn in_prompt(&self, found: Diagnostic, role: Role, at: &Located) -> Diagnostic {
+        let Some(prompt) = self.prompts.iter().find(|prompt| prompt.role == role) else { return found };
         let file =
             Arc::new(SourceFile { path: prompt.path.display().to_string(), text: prompt.text.clone() });
         let start = at.offset.unwrap_or(0).min(file.text.len());
@@ -100,8 +100,8 @@ impl Authors<'_> {
     fn author(&self, path: &[String]) -> Option<Author> {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         match path.as_slice() {
-            ["agents", _, "roles", duty, "prompt", ..] => {
-                Duty::ALL.into_iter().find(|known| known.word() == *duty).map(Author::Prompt)
+            ["agents", _, "roles", role, "prompt", ..] => {
+                Role::ALL.into_iter().find(|known| known.word() == *role).map(Author::Prompt)
             }
             ["agents", _, "policies", class, ..] => Some(Author::Key(format!("goal.policies.{class}"))),
             ["agents", _, table @ ("spawn" | "retry"), key, ..] => {

@@ -62,12 +62,12 @@ fn what_does_not_fit_is_counted() {
 fn a_task_is_told_in_its_own_words_with_its_tool_and_its_tokens() {
     let item = serde_json::json!({"description": "find out what a ticket from A to B costs on a Sunday"});
     let item = ChildKind::Item(Box::new(serde_json::from_value(item).unwrap()));
-    let duty = ChildKind::Duty { duty: convoke_model::Duty::Execute, note: None };
+    let role = ChildKind::Role { role: convoke_model::Role::Execute, note: None };
     let asks = |task: &str, about| Event::ChildrenSpawned {
         task: id(task),
         children: vec![ChildSpec::new("1", about)],
     };
-    let events = vec![started(), asks("goal", item), asks("goal/1", duty), attempt("goal/1/execute[1]", 1)];
+    let events = vec![started(), asks("goal", item), asks("goal/1", role), attempt("goal/1/execute[1]", 1)];
     let events = stamp(events);
     let mut state = State::fold(Outline::default(), &events);
     let task = || id("goal/1/execute[1]");

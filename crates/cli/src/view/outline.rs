@@ -34,7 +34,7 @@ impl Outline {
         outline
     }
 
-    /// What a run can reach. Nodes that only answer questions of a step (the duties of a goal, judges, repairers) are none.
+    /// What a run can reach. Nodes that only answer questions of a step (the roles of a goal, judges, repairers) are none.
     fn expect_steps(&mut self, plan: &Plan) {
         let workflow = plan.root();
         let places = places(workflow);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_duties_of_a_goal_are_no_steps() {
+    fn the_roles_of_a_goal_are_no_steps() {
         let file = "workflow: {name: w, entry_point: g}\nagents:\n  - {name: g, type: goal, goal: x, routes: [{to: a}]}\n  - {name: a, type: set, value: '1'}\n";
         let plan = compile("w.yaml", &Only(file), &Options::default()).plan.expect("it compiles");
         let steps: Vec<_> = Outline::of(&plan).steps.keys().map(TaskId::to_string).collect();

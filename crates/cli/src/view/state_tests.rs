@@ -1,5 +1,5 @@
 use super::*;
-use convoke_model::{Cause, CauseKind, Class, Digest, Duty, Failure, JsonText, Payload, RunStarted};
+use convoke_model::{Cause, CauseKind, Class, Digest, Failure, JsonText, Payload, Role, RunStarted};
 
 pub(in crate::view) fn id(text: &str) -> TaskId {
     TaskId(text.into())
@@ -191,8 +191,8 @@ fn what_a_step_asks_on_its_way_is_no_step() {
 }
 
 #[test]
-fn tasks_of_a_goal_are_steps_and_its_duties_are_not() {
-    let duty = |key, duty| (key, ChildKind::Duty { duty, note: None });
+fn tasks_of_a_goal_are_steps_and_its_roles_are_not() {
+    let role = |key, role| (key, ChildKind::Role { role, note: None });
     let item = |key: &'static str| {
         (
             key,
@@ -204,11 +204,11 @@ fn tasks_of_a_goal_are_steps_and_its_duties_are_not() {
     let mut events = vec![
         started(),
         group("goal"),
-        asks("goal", vec![duty("1", Duty::Plan)]),
+        asks("goal", vec![role("1", Role::Plan)]),
         attempt("goal/plan[1]", 1),
         done("goal/plan[1]"),
         asks("goal", vec![item("1"), item("2")]),
-        asks("goal/1", vec![duty("1", Duty::Execute)]),
+        asks("goal/1", vec![role("1", Role::Execute)]),
         attempt("goal/1/execute[1]", 1),
         done("goal/1/execute[1]"),
         done("goal/1"),

@@ -3,7 +3,7 @@
 //! A fold like the others. Only goals give their tasks words; every other task goes by its name.
 
 use super::words;
-use convoke_model::{ChildKind, ChildSpec, Duty, Event, TaskId};
+use convoke_model::{ChildKind, ChildSpec, Event, Role, TaskId};
 use std::collections::HashMap;
 
 /// The words of every task that has some.
@@ -27,33 +27,33 @@ impl Titles {
     }
 
     fn words(&self, asks: &TaskId, question: &ChildSpec) -> Option<String> {
-        let duty = match &question.kind {
+        let role = match &question.kind {
             ChildKind::Item(item) => return Some(words::first_line(&item.description)),
-            ChildKind::Collect { .. } => Duty::Collect,
-            ChildKind::Duty { duty, .. } => *duty,
+            ChildKind::Collect { .. } => Role::Collect,
+            ChildKind::Role { role, .. } => *role,
             _ => return None,
         };
-        Some(match (self.of(asks), verb(duty)) {
+        Some(match (self.of(asks), verb(role)) {
             (Some(about), None) => about.to_owned(),
             (Some(about), Some(verb)) => format!("{verb}: {about}"),
-            (None, verb) => format!("{}: {}", words::task(asks), verb.unwrap_or(duty.word())),
+            (None, verb) => format!("{}: {}", words::task(asks), verb.unwrap_or(role.word())),
         })
     }
 }
 
-/// What a duty does with its task; doing the task itself needs no word.
-fn verb(duty: Duty) -> Option<&'static str> {
-    match duty {
-        Duty::Execute => None,
-        Duty::Plan => Some("plan"),
-        Duty::Analyse => Some("look at"),
-        Duty::Decompose => Some("split up"),
-        Duty::Reconcile => Some("put together"),
-        Duty::Recover => Some("find another way"),
-        Duty::Rescue => Some("try another way"),
-        Duty::Classify => Some("look for what is missing"),
-        Duty::Finalise => Some("write the answer"),
-        Duty::Collect => Some("summarise results"),
+/// What a role does with its task; doing the task itself needs no word.
+fn verb(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Execute => None,
+        Role::Plan => Some("plan"),
+        Role::Analyse => Some("look at"),
+        Role::Decompose => Some("split up"),
+        Role::Reconcile => Some("put together"),
+        Role::Recover => Some("find another way"),
+        Role::Rescue => Some("try another way"),
+        Role::Classify => Some("look for what is missing"),
+        Role::Finalise => Some("write the answer"),
+        Role::Collect => Some("summarise results"),
     }
 }
 
@@ -65,16 +65,16 @@ mod tests {
     #[test]
     fn tasks_of_a_goal_go_by_their_own_words() {
         let item = serde_json::from_value(serde_json::json!({"description": "count the words\nof it"}));
-        let duty = |duty| ChildKind::Duty { duty, note: None };
+        let role = |role| ChildKind::Role { role, note: None };
         let asked = |task: &str, key: &str, about| Event::ChildrenSpawned {
             task: id(task),
             children: vec![ChildSpec::new(key, about)],
         };
         let mut titles = Titles::default();
-        titles.apply(&asked("goal", "1", duty(Duty::Plan)));
+        titles.apply(&asked("goal", "1", role(Role::Plan)));
         titles.apply(&asked("goal", "1", ChildKind::Item(Box::new(item.unwrap()))));
-        titles.apply(&asked("goal/1", "1", duty(Duty::Execute)));
-        titles.apply(&asked("goal/1", "1", duty(Duty::Decompose)));
+        titles.apply(&asked("goal/1", "1", role(Role::Execute)));
+        titles.apply(&asked("goal/1", "1", role(Role::Decompose)));
         let shown = |task: &str| titles.of(&id(task));
         assert_eq!(shown("goal/plan[1]"), Some("goal: plan"));
         assert_eq!(shown("goal/1"), Some("count the words …"));

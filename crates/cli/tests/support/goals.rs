@@ -27,7 +27,7 @@ pub fn answer(message: &str) -> Value {
     json!({ "message": message, "next_steps": "", "issues": "", "reason": "all tasks were done" })
 }
 
-/// A world whose models answer from this file, by duty.
+/// A world whose models answer from this file, by role.
 pub fn scripted(replies: &Value, settings: &str) -> World {
     let world = World::new();
     world.write("replies.yaml", json!({ "replies": replies }).to_string());

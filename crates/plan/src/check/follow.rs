@@ -99,7 +99,7 @@ impl Follow<'_, '_> {
             available.extend(["query", "context"].into_iter().chain(inside.then_some("partition")));
         }
         available.push("workflow");
-        if site.is_of_duty() {
+        if site.is_of_role() {
             available.splice(0..0, VARIABLES.iter().copied());
         }
         if self.outline.workflow.pipeline.is_some() {

@@ -32,7 +32,7 @@ pub(crate) enum View {
     Hook,
 }
 
-/// What stands before the name of a duty in [`Site::key`].
+/// What stands before the name of a role in [`Site::key`].
 const ROLES: &str = "roles";
 
 /// One text and its surroundings.
@@ -52,8 +52,8 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Whether it is rendered for a duty of a goal, with what that duty is given.
-    pub fn is_of_duty(&self) -> bool {
+    /// Whether it is rendered for a role of a goal, with what that role is given.
+    pub fn is_of_role(&self) -> bool {
         self.key.strip_prefix(ROLES).is_some_and(|rest| rest.starts_with('.'))
     }
 }
@@ -212,8 +212,8 @@ impl<'a> Collector<'a, '_> {
         self.optional("goal", goal.goal.as_ref());
         self.optional("context", goal.context.as_ref());
         self.optional("plan", goal.plan.as_ref());
-        for (duty, agent) in &goal.duties {
-            let key = format!("{ROLES}.{}", duty.word());
+        for (role, agent) in &goal.roles {
+            let key = format!("{ROLES}.{}", role.word());
             self.optional(&format!("{key}.model"), agent.model.as_ref());
             self.optional(&format!("{key}.system_prompt"), agent.system_prompt.as_ref());
             self.optional(&format!("{key}.prompt"), agent.prompt.as_ref());

@@ -42,7 +42,7 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
         || FUNCTIONS.contains(&name)
         || loop_names(outline, site.view).contains(name)
         || outline.workflow.pipeline.is_some() && pipelines::provided(site.form).contains(&name)
-        || site.is_of_duty() && VARIABLES.contains(&name)
+        || site.is_of_role() && VARIABLES.contains(&name)
         || match site.view {
             View::After(_) => name == "output" || name == "error",
             View::Hook => matches!(name, "result" | "error" | "output"),

@@ -122,9 +122,9 @@ impl<'a> Hasher<'a> {
                 fields.insert("workflow".into(), json!(workflow));
             }
             Kind::Goal(goal) => {
-                let duties: Vec<_> =
-                    goal.duties.iter().map(|(duty, node)| json!([duty, self.node(ix, *node)])).collect();
-                fields.insert("duties".into(), json!(duties));
+                let roles: Vec<_> =
+                    goal.roles.iter().map(|(role, node)| json!([role, self.node(ix, *node)])).collect();
+                fields.insert("roles".into(), json!(roles));
                 // Removing one by one would change the order of the rest, and with it the hash.
                 fields.retain(|key, _| key != "item" && !GOAL_LIMITS.contains(&key.as_str()));
             }

@@ -12,7 +12,7 @@ use crate::source::join_beside;
 use crate::source::settings::{McpServer, McpTransport, ScriptTool as ScriptSource};
 use crate::source::text::Spanned;
 use crate::source::workflow::{Entry, References, Step, StepKind, ToolStep, Workflow};
-use convoke_model::{Duty, JsonText, ScriptTool, Server, Servers, Transport};
+use convoke_model::{JsonText, Role, ScriptTool, Server, Servers, Transport};
 use indexmap::IndexMap;
 use serde_json::json;
 
@@ -132,7 +132,7 @@ pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
 fn own_tools(step: &Step) -> Option<&Vec<Spanned<String>>> {
     match &step.kind {
         StepKind::Agent(agent) => agent.tools.as_ref(),
-        StepKind::Goal(goal) => goal.duties.get(&Duty::Execute)?.tools.as_ref(),
+        StepKind::Goal(goal) => goal.roles.get(&Role::Execute)?.tools.as_ref(),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{literal, yaml};
 use crate::value::{SetType, read_set};
-use convoke_model::Duty;
+use convoke_model::Role;
 use serde_json::{Map, Value, json};
 
 /// The name of the step; its plan and its tasks go by it.
@@ -23,8 +23,8 @@ pub struct Sentence {
     /// Keys of the step, as in a file: `max_depth`, `tools`, `policies`, `approve` …
     pub keys: Map<String, Value>,
     /// Prompts instead of ours: templates.
-    pub prompts: Vec<(Duty, String)>,
-    /// The model of every duty.
+    pub prompts: Vec<(Role, String)>,
+    /// The model of every role.
     pub model: Option<String>,
     /// `runtime.mcp_servers`.
     pub servers: Map<String, Value>,
@@ -59,8 +59,8 @@ impl Sentence {
         for (key, value) in &self.keys {
             step[key.as_str()] = value.clone();
         }
-        for (duty, prompt) in &self.prompts {
-            step["roles"][duty.word()]["prompt"] = json!(prompt);
+        for (role, prompt) in &self.prompts {
+            step["roles"][role.word()]["prompt"] = json!(prompt);
         }
         if let Some(plan) = &self.plan {
             step["plan"] = json!(literal(plan));
@@ -127,7 +127,7 @@ mod tests {
         let mut sentence =
             Sentence { goal: "find out {{ what }} costs ${HOME}".into(), ..Sentence::default() };
         sentence.context = Some("a: b\n- {% c %}".into());
-        sentence.prompts = vec![(Duty::Plan, "plan {{ goal }} with {{ tools }}".into())];
+        sentence.prompts = vec![(Role::Plan, "plan {{ goal }} with {{ tools }}".into())];
         sentence.keys.insert("max_depth".into(), json!(2));
         sentence.keys.insert("approve".into(), json!(true));
         sentence.plan = Some("tasks: [{id: a, description: 'x {{ y }}'}]".into());
@@ -146,7 +146,7 @@ mod tests {
         let mut sentence = Sentence {
             goal: "find out {{ what }} costs ${HOME}\n\n  - yes: 007\n".into(),
             plan: Some("tasks: [{id: a, description: 'x {{ y }}'}]".into()),
-            prompts: vec![(Duty::Plan, "plan {{ goal }}\n  with {{ tools }}\n".into())],
+            prompts: vec![(Role::Plan, "plan {{ goal }}\n  with {{ tools }}\n".into())],
             ..Sentence::default()
         };
         sentence

@@ -6,7 +6,7 @@
 
 use super::{NodeIx, Text};
 use crate::check::effects::covers;
-use convoke_model::{Class, Duty};
+use convoke_model::{Class, Role};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Goal {
     /// What whoever plans should know besides.
     pub context: Option<Text>,
     /// Who does what.
-    pub duties: BTreeMap<Duty, NodeIx>,
+    pub roles: BTreeMap<Role, NodeIx>,
     /// The node of the tasks that are made of it: [`Kind::Item`](super::Kind::Item).
     pub item: NodeIx,
     /// The tools that may be used, as far as their names are known; empty where there are none.
@@ -72,7 +72,7 @@ impl Goal {
     }
 }
 
-/// What the templates of a duty are rendered with, besides what every template of its step sees. Each of them is
+/// What the templates of a role are rendered with, besides what every template of its step sees. Each of them is
 /// always defined; what does not apply is none or empty.
 ///
 /// `goal` and `context`: texts. `guidance`: what a person said meanwhile, a list of texts. `item`: the task, {id,
@@ -201,7 +201,7 @@ mod tests {
         Goal {
             goal: Text::Literal("g".into()),
             context: None,
-            duties: BTreeMap::new(),
+            roles: BTreeMap::new(),
             item: NodeIx(0),
             tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
             bounds: Bounds {

@@ -55,7 +55,7 @@ fn below(node: &Node) -> Vec<NodeIx> {
             below.extend(reduce.rlm.iter().flat_map(|rlm| [rlm.writer, rlm.reader]));
         }
         Kind::Verify(verify) => below.extend([verify.assessor, verify.repairer]),
-        Kind::Goal(goal) => below.extend(goal.duties.values().copied().chain([goal.item])),
+        Kind::Goal(goal) => below.extend(goal.roles.values().copied().chain([goal.item])),
         Kind::Phase(phase) => {
             below.push(phase.worker);
             below.extend(phase.children.iter().map(|child| child.worker));

@@ -7,7 +7,7 @@
 use crate::plan::{
     Agent, Condition, ForEach, Kind, Node, NodeIx, On, Plan, Reduce, Strategy, Text, Trigger, Workflow,
 };
-use convoke_model::Duty;
+use convoke_model::Role;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -116,10 +116,10 @@ impl Look<'_> {
             }
             Kind::Reduce(reduce) => self.reduce(workflow, reduce, times, depth),
             Kind::Goal(goal) => {
-                let plans = goal.plan.is_none().then_some(Duty::Plan);
-                let answers = (!goal.plan_only).then_some(Duty::Finalise);
-                let sure = plans.into_iter().chain(answers).filter_map(|duty| goal.duties.get(&duty));
-                sure.for_each(|duty| self.node(workflow, *duty, times, depth));
+                let plans = goal.plan.is_none().then_some(Role::Plan);
+                let answers = (!goal.plan_only).then_some(Role::Finalise);
+                let sure = plans.into_iter().chain(answers).filter_map(|role| goal.roles.get(&role));
+                sure.for_each(|role| self.node(workflow, *role, times, depth));
             }
             Kind::Verify(verify) => self.node(workflow, verify.assessor, times, depth),
             Kind::Phase(phase) => self.node(workflow, phase.worker, times, depth),

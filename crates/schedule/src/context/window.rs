@@ -22,7 +22,7 @@ const LEAST: usize = 200;
 /// The name of the workflow in its texts, and the part of it that is data.
 const WORKFLOW: &str = "workflow";
 const INPUT: &str = "input";
-/// What may be cut in the prompts of a goal's duties. Their lists have bounds of their own, and a goal that is cut is another
+/// What may be cut in the prompts of a goal's roles. Their lists have bounds of their own, and a goal that is cut is another
 /// goal: one that is too long is refused.
 const OF_DUTIES: [&str; 3] = ["context", "guidance", WORKFLOW];
 
@@ -176,18 +176,18 @@ impl State {
     /// Cuts every text of every value that a template of a task sees; what was cut, in the order of its names.
     ///
     /// All of it is data: outputs of steps, inputs, items, what failed. A name that says something about the run itself
-    /// (`workflow.name`, the number of an iteration) stays as it is, and so does what a duty's own lists have bounded.
+    /// (`workflow.name`, the number of an iteration) stays as it is, and so does what a role's own lists have bounded.
     pub(crate) fn cut_names(
         &self,
         task: TaskIx,
         heads: Heads,
         names: &mut Names,
     ) -> (Vec<Source>, Vec<String>) {
-        let is_duty = self.duty_of(task).is_some();
+        let is_role = self.goal_role(task).is_some();
         let by_name = &self.index_in(self.tasks[task].place.frame).by_name;
         let (mut sources, mut notes) = (Vec::new(), Vec::new());
         for (name, value) in names.iter_mut() {
-            if is_duty && !OF_DUTIES.contains(&&**name) {
+            if is_role && !OF_DUTIES.contains(&&**name) {
                 continue;
             }
             let data =

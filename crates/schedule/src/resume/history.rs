@@ -81,7 +81,7 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
         _ => true,
     };
     if let Event::ChildrenSpawned { task, children: questions } = &mut stamped.event {
-        forget_duties(task, questions, restarted);
+        forget_roles(task, questions, restarted);
         if questions.is_empty() {
             return None;
         }
@@ -160,9 +160,9 @@ fn task_of(event: &Event) -> Option<&TaskId> {
     }
 }
 
-/// A duty that begins anew is asked anew, when its time comes. Everything else that was asked stays asked.
-fn forget_duties(task: &TaskId, questions: &mut Vec<ChildSpec>, restarted: &HashSet<&TaskId>) {
-    let is_duty =
-        |question: &ChildSpec| matches!(question.kind, ChildKind::Duty { .. } | ChildKind::Collect { .. });
-    questions.retain(|question| !is_duty(question) || !restarted.contains(&question.child_of(task)));
+/// A role that begins anew is asked anew, when its time comes. Everything else that was asked stays asked.
+fn forget_roles(task: &TaskId, questions: &mut Vec<ChildSpec>, restarted: &HashSet<&TaskId>) {
+    let is_role =
+        |question: &ChildSpec| matches!(question.kind, ChildKind::Role { .. } | ChildKind::Collect { .. });
+    questions.retain(|question| !is_role(question) || !restarted.contains(&question.child_of(task)));
 }

@@ -72,7 +72,7 @@ pub(crate) struct Task {
     pub merging: Option<Arc<Merging>>,
     /// What it answers, for a child of such a task.
     pub question: Option<Arc<ChildSpec>>,
-    /// How the work on it went, for tasks of a goal and their duties.
+    /// How the work on it went, for tasks of a goal and their roles.
     pub progress: Option<Box<ItemProgress>>,
     /// What its own attempts used.
     pub usage: Usage,

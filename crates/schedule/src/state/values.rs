@@ -19,7 +19,7 @@ pub(crate) struct Values {
     inputs: RefCell<HashMap<u32, Value>>,
     workflows: RefCell<HashMap<u32, Value>>,
     items: RefCell<HashMap<TaskIx, Arc<Vec<Value>>>>,
-    /// What the duties of goals answered.
+    /// What the roles of goals answered.
     pub(crate) said: RefCell<HashMap<TaskIx, Arc<GoalAnswer>>>,
     /// How many tasks of goals were looked at.
     pub(crate) looked: Cell<u64>,

@@ -39,9 +39,9 @@ fn some_tasks(random: &mut Random, most: u64, broken: bool) -> Vec<Value> {
 /// What somebody says; with `broken` some of them fail.
 fn says(seed: u64, broken: bool, id: &str, prompt: &str) -> Result<Value, Class> {
     let mut random = chance(seed, id);
-    let duty = id.rsplit('/').next().and_then(|last| last.split('[').next()).unwrap_or_default();
-    let fails = random.percent(if duty == "finalise" { 15 } else { 40 }) && broken;
-    match duty {
+    let role = id.rsplit('/').next().and_then(|last| last.split('[').next()).unwrap_or_default();
+    let fails = random.percent(if role == "finalise" { 15 } else { 40 }) && broken;
+    match role {
         "plan" => Ok(json!({ "tasks": some_tasks(&mut random, 4, broken), "complete": true })),
         "decompose" => Ok(json!({ "tasks": some_tasks(&mut random, 3, broken) })),
         "recover" => Ok(chosen(&mut random, prompt)),
@@ -149,13 +149,13 @@ impl Known {
         item.inputs.iter().all(is_same) && id.parent().is_none_or(|up| self.stands(&up))
     }
 
-    /// Whether a duty was answered, and the answer counts: a plan, or the work on a task without children that
+    /// Whether a role was answered, and the answer counts: a plan, or the work on a task without children that
     /// succeeded.
-    fn counts(&self, duty: &TaskId) -> bool {
-        let Some(of) = duty.parent() else { return false };
-        let is_plan = duty.0.contains("/plan[") && !self.items.is_empty();
+    fn counts(&self, role: &TaskId) -> bool {
+        let Some(of) = role.parent() else { return false };
+        let is_plan = role.0.contains("/plan[") && !self.items.is_empty();
         let is_leaf = self.succeeded.contains(&of) && self.children(&of).next().is_none();
-        self.answered.contains(duty)
+        self.answered.contains(role)
             && (is_plan || is_leaf && self.items.contains_key(&of) && self.stands(&of))
     }
 }

@@ -1,4 +1,4 @@
-//! What those who have a duty may do and use: the contract of each attempt.
+//! What those who have a role may do and use: the contract of each attempt.
 
 use crate::kit::*;
 use convoke_model::{Class, Contract, Event, Violation};
@@ -35,7 +35,7 @@ fn contracts(world: &World) -> BTreeMap<String, Contract> {
 }
 
 #[test]
-fn every_attempt_of_a_duty_has_its_contract_right_before_it_starts() {
+fn every_attempt_of_a_role_has_its_contract_right_before_it_starts() {
     for (plan, says) in [(plan_of(TOOLS, &[]), two as Says), (goal(DECOMPOSE), report)] {
         let (_, world) = run(&plan, 4, says);
         let events: Vec<&Event> = world.events().map(|stamped| &stamped.event).collect();
@@ -68,15 +68,15 @@ fn whoever_plans_has_no_tools_and_whoever_does_a_task_has_those_that_it_names() 
 }
 
 #[test]
-fn a_duty_is_bound_by_what_is_drawn_from_and_told_what_it_may_not() {
+fn a_role_is_bound_by_what_is_drawn_from_and_told_what_it_may_not() {
     let (_, world) = run(&plan_of(TOOLS, &[]), 4, two);
     for (id, contract) in contracts(&world) {
         let names: Vec<&str> = contract.budgets.iter().map(|allowance| allowance.name.as_str()).collect();
         assert_eq!(names, ["budget of step g", "budget of the run"], "{id}");
         assert_eq!((contract.violation, contract.model.as_str()), (Violation::Told, "m"), "{id}");
-        let duty = id.rsplit('/').next().unwrap().split('[').next().unwrap();
-        assert_eq!(contract.persona.as_deref(), Some(duty), "{id}");
-        let rounds = [("execute", 8), ("rescue", 4)].into_iter().find(|(works, _)| *works == duty);
+        let role = id.rsplit('/').next().unwrap().split('[').next().unwrap();
+        assert_eq!(contract.persona.as_deref(), Some(role), "{id}");
+        let rounds = [("execute", 8), ("rescue", 4)].into_iter().find(|(works, _)| *works == role);
         if let Some((_, rounds)) = rounds {
             assert_eq!(contract.max_iterations, Some(rounds), "{id}: who recovers has half");
         }

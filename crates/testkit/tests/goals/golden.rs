@@ -106,7 +106,7 @@ fn killed_anywhere_the_same_events_follow_in_the_same_order() {
 }
 
 #[test]
-fn what_duties_spend_is_paid_by_the_step() {
+fn what_roles_spend_is_paid_by_the_step() {
     let plan = goal(", budget: {usd: 5}");
     let (_, world) = run(&plan, 4, report);
     let mut scheduler = Scheduler::new(plan.clone());

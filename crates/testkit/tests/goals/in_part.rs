@@ -23,7 +23,7 @@ fn nothing_more() -> Result<Value, Class> {
 }
 
 pub fn half(id: &str, _: &str) -> Result<Value, Class> {
-    match id.split_once('/').expect("a duty").1 {
+    match id.split_once('/').expect("a role").1 {
         "plan[1]" => {
             Ok(json!({"tasks": [task("a", &[]), impossible("b"), task("c", &["b"]), task("d", &["a"])]}))
         }

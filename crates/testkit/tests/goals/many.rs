@@ -30,7 +30,7 @@ output: {{answer: '{{{{ g.outputs | json }}}}'}}
 
 /// One task after the other, of which the second needs a person's word.
 fn says(id: &str, _: &str) -> Result<Value, Class> {
-    match id.split_once('/').expect("a duty").1 {
+    match id.split_once('/').expect("a role").1 {
         "plan[1]" => Ok(json!({"tasks": [task("a", &[]), task("b", &["a"])]})),
         "2/execute[1]" => Err(Class::Permission),
         "classify[1]" => Ok(json!({"done": true, "goal_achieved": true, "reason": "r", "tasks": []})),

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// A model that says anything at all: bad answers, cycles, hundreds of tasks, endless spawning, endless failing.
 fn anything(random: &mut Random, id: &str) -> Result<Value, Class> {
-    let duty = id.rsplit('/').next().and_then(|last| last.split('[').next()).unwrap_or_default().to_owned();
+    let role = id.rsplit('/').next().and_then(|last| last.split('[').next()).unwrap_or_default().to_owned();
     if random.percent(15) {
         return Err(Class::ALL[random.below(12) as usize]);
     }
@@ -41,7 +41,7 @@ fn anything(random: &mut Random, id: &str) -> Result<Value, Class> {
         json!(all)
     };
     let tasks = tasks();
-    Ok(match duty.as_str() {
+    Ok(match role.as_str() {
         "plan" | "decompose" => json!({"tasks": tasks, "complete": random.percent(50)}),
         "analyse" => json!({"decision": "spawn", "reasoning": "r", "tools": []}),
         "recover" => {
@@ -64,12 +64,12 @@ fn flag(random: &mut Random) -> Value {
     [json!(true), json!(true), json!(false), Value::Null][random.below(4) as usize].clone()
 }
 
-/// What was said last about all of a goal, by the duty.
+/// What was said last about all of a goal, by the role.
 type Heard = Rc<RefCell<HashMap<String, Value>>>;
 
 /// Whether the plan, whoever sorts or whoever answers said last that something is missing.
 fn was_called_unreached(heard: &HashMap<String, Value>) -> bool {
-    let says = |duty: &str, key: &str, value: bool| heard.get(duty).is_some_and(|said| said[key] == value);
+    let says = |role: &str, key: &str, value: bool| heard.get(role).is_some_and(|said| said[key] == value);
     let sorted = says("classify", "done", false) || says("classify", "goal_achieved", false);
     let planned = !heard.contains_key("classify") && says("plan", "complete", false);
     sorted || planned || says("finalise", "goal_achieved", false)
@@ -86,9 +86,9 @@ fn whatever_models_say_the_run_ends_within_its_bounds_and_honestly() {
         let hears = heard.clone();
         let script = move |assignment: &Assignment| match anything(&mut random, &assignment.task.0) {
             Ok(value) => {
-                let duty = assignment.task.0.strip_prefix("g/").and_then(|rest| rest.split_once('['));
-                if let Some((duty, _)) = duty.filter(|_| value.get("nonsense").is_none()) {
-                    hears.borrow_mut().insert(duty.to_owned(), value.clone());
+                let role = assignment.task.0.strip_prefix("g/").and_then(|rest| rest.split_once('['));
+                if let Some((role, _)) = role.filter(|_| value.get("nonsense").is_none()) {
+                    hears.borrow_mut().insert(role.to_owned(), value.clone());
                 }
                 Behaviour::gives(TICK, value)
             }

@@ -90,7 +90,7 @@ fn turns(world: &World) -> Vec<String> {
 #[test]
 fn goals_that_go_on_keep_to_the_limit_of_their_group() {
     fn says(id: &str, broken: bool) -> Result<Value, Class> {
-        match id.split_once('/').expect("a duty").1 {
+        match id.split_once('/').expect("a role").1 {
             "plan[1]" => Ok(json!({"tasks": [task("a", &[]), task("b", &["a"])]})),
             "2/execute[1]" if broken => Err(Class::Fatal),
             "finalise[1]" => final_words("so"),

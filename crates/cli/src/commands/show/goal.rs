@@ -57,10 +57,10 @@ impl Shown {
         goals
     }
 
-    /// Who asks for duties. Phases of pipelines decide too, but only goals and their tasks ask so.
+    /// Who asks for roles. Phases of pipelines decide too, but only goals and their tasks ask so.
     fn askers(&self) -> HashSet<&TaskId> {
         let is_of_goal =
-            |question: &ChildSpec| matches!(question.kind, ChildKind::Duty { .. } | ChildKind::Item(_));
+            |question: &ChildSpec| matches!(question.kind, ChildKind::Role { .. } | ChildKind::Item(_));
         let askers = self.stored.events.iter().filter_map(|stamped| match &stamped.event {
             Event::ChildrenSpawned { task, children: questions } if questions.iter().any(is_of_goal) => {
                 Some(task)

@@ -1,49 +1,49 @@
-//! What each duty of a goal answers.
+//! What each role of a goal answers.
 //!
 //! The shapes say what can be said about a value alone; what depends on others (ids, tools that are allowed, bounds) is
 //! judged by the scheduler when the answer is there.
 
 use super::super::shapes::{object, one_of, schema, told};
 use crate::plan::Action;
-use convoke_model::{Duty, FieldType, OutputField, OutputSchema};
+use convoke_model::{FieldType, OutputField, OutputSchema, Role};
 
-/// The contract of a duty.
-pub(super) fn of(duty: Duty) -> OutputSchema {
-    match duty {
-        Duty::Plan => schema([
+/// The contract of a role.
+pub(super) fn of(role: Role) -> OutputSchema {
+    match role {
+        Role::Plan => schema([
             ("tasks", tasks()),
             (
                 "complete",
                 optional(told(FieldType::Boolean, "whether these tasks are all that the goal needs")),
             ),
         ]),
-        Duty::Decompose => schema([("tasks", tasks())]),
-        Duty::Analyse => schema([
+        Role::Decompose => schema([("tasks", tasks())]),
+        Role::Analyse => schema([
             ("decision", one_of(&["execute", "spawn"])),
             ("reasoning", text("why")),
             ("tools", names("names of the tools that it needs; empty if none")),
         ]),
-        Duty::Execute | Duty::Rescue | Duty::Reconcile => schema([
+        Role::Execute | Role::Rescue | Role::Reconcile => schema([
             ("result", told(FieldType::Any, "what the task came to, whole")),
             ("summary", text("one sentence")),
             ("goal_achieved", told(FieldType::Boolean, "whether the task was really done")),
             ("reason", text("why")),
         ]),
-        Duty::Recover => recovery(),
-        Duty::Classify => schema([
+        Role::Recover => recovery(),
+        Role::Classify => schema([
             ("done", told(FieldType::Boolean, "whether no further task is needed or would help")),
             ("goal_achieved", optional(told(FieldType::Boolean, "whether the goal is reached as it stands"))),
             ("reason", text("why")),
             ("tasks", further_tasks()),
         ]),
-        Duty::Finalise => schema([
+        Role::Finalise => schema([
             ("message", OutputField { min_length: Some(1), max_length: Some(100_000), ..text("the answer") }),
             ("next_steps", OutputField { max_length: Some(1000), ..text("what the person could do now") }),
             ("issues", text("what is missing, uncertain or contradictory")),
             ("goal_achieved", optional(told(FieldType::Boolean, "whether the goal was really reached"))),
             ("reason", text("why the goal counts as reached or not")),
         ]),
-        Duty::Collect => schema([
+        Role::Collect => schema([
             (
                 "digest",
                 OutputField {
@@ -137,7 +137,7 @@ mod tests {
     fn a_digest_without_words_is_an_invalid_answer() {
         let found = |digest: &str| {
             let answer = json!({"digest": digest, "issues": ""});
-            violations(&of(Duty::Collect), answer.as_object().expect("an object"))
+            violations(&of(Role::Collect), answer.as_object().expect("an object"))
         };
         assert_eq!(found(" two things "), Vec::<String>::new());
         for nothing in ["", "   ", "\n\t"] {

@@ -1,4 +1,4 @@
-//! Goals: the nodes of their duties stand beside them, under names that no template can use.
+//! Goals: the nodes of their roles stand beside them, under names that no template can use.
 //!
 //! A step has one block for all models that it asks, and `roles` over it. What each of them answers is a contract
 //! (`contracts`), what they are asked is a template (`prompts`), and what follows from failures a table (`policies`).
@@ -14,7 +14,7 @@ use super::build::Builder;
 use crate::plan::*;
 use crate::source::Spanned;
 use crate::source::workflow as source;
-use convoke_model::{AgentSettings, Capabilities, Classes, Duty, Retry};
+use convoke_model::{AgentSettings, Capabilities, Classes, Retry, Role};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,15 +25,15 @@ impl Builder<'_> {
     pub(super) fn goal(&mut self, step: &source::Step, goal: &source::GoalStep) -> Goal {
         let tools = self.goal_tools(goal);
         let policies = policies::table(goal);
-        let duties: BTreeMap<Duty, NodeIx> =
-            goal.duties.iter().map(|(duty, asked)| (*duty, self.duty(step, *duty, asked, &tools))).collect();
-        for duty in Duty::ALL.into_iter().filter(|duty| duty.works()) {
-            self.set_retry(duties[&duty], execute_retry(step, goal, &policies));
+        let roles: BTreeMap<Role, NodeIx> =
+            goal.roles.iter().map(|(role, asked)| (*role, self.role(step, *role, asked, &tools))).collect();
+        for role in Role::ALL.into_iter().filter(|role| role.works()) {
+            self.set_retry(roles[&role], execute_retry(step, goal, &policies));
         }
         Goal {
             goal: self.or_empty(goal.goal.as_ref()),
             context: self.texts.optional(goal.context.as_ref()),
-            duties,
+            roles,
             item: self.item_node(step),
             tools,
             bounds: bounds(goal),
@@ -56,7 +56,7 @@ impl Builder<'_> {
         if self.servers.is_empty() {
             return Vec::new();
         }
-        if let Some(named) = goal.duties.get(&Duty::Execute).and_then(|agent| self.tools(agent)) {
+        if let Some(named) = goal.roles.get(&Role::Execute).and_then(|agent| self.tools(agent)) {
             return named;
         }
         let of_server = |(name, server): (&String, &convoke_model::Server)| match &server.tools {
@@ -66,34 +66,34 @@ impl Builder<'_> {
         self.servers.iter().flat_map(of_server).collect()
     }
 
-    /// The node of a duty. Whoever does a task has the tools; whoever plans knows them by name.
-    fn duty(
+    /// The node of a role. Whoever does a task has the tools; whoever plans knows them by name.
+    fn role(
         &mut self,
         step: &source::Step,
-        duty: Duty,
+        role: Role,
         asked: &source::AgentStep,
         tools: &[String],
     ) -> NodeIx {
-        let knows = !tools.is_empty() && knows_tools(duty);
+        let knows = !tools.is_empty() && knows_tools(role);
         let none = Some(Vec::new());
         let asked = source::AgentStep {
             tools: if knows { asked.tools.clone() } else { none },
-            skills: if duty.works() { asked.skills.clone() } else { Some(Vec::new()) },
+            skills: if role.works() { asked.skills.clone() } else { Some(Vec::new()) },
             ..asked.clone()
         };
         let mut agent = self.agent(&asked, step.common.retry.as_ref());
         agent.settings = Arc::new(AgentSettings {
-            schema: Some(contracts::of(duty)),
+            schema: Some(contracts::of(role)),
             raw: false,
-            show_tools: knows && !duty.works(),
-            capabilities: capabilities(duty, &agent.settings.capabilities),
+            show_tools: knows && !role.works(),
+            capabilities: capabilities(role, &agent.settings.capabilities),
             ..(*agent.settings).clone()
         });
-        agent.system = agent.system.or_else(|| Some(Text::Literal(prompts::role(duty).into())));
+        agent.system = agent.system.or_else(|| Some(Text::Literal(prompts::role(role).into())));
         if asked.prompt.is_none() {
-            agent.prompt = self.texts.own(&prompts::prompt(duty));
+            agent.prompt = self.texts.own(&prompts::prompt(role));
         }
-        let name = self.free_name(format!("${}.{}", step.name.value, duty.word()));
+        let name = self.free_name(format!("${}.{}", step.name.value, role.word()));
         let node = self.asked_node(&name, agent, step);
         self.add(node)
     }
@@ -124,14 +124,14 @@ pub(super) fn join_items(nodes: &mut [Node]) {
 }
 
 /// Whoever recovers a task has half of the rounds.
-fn capabilities(duty: Duty, all: &Capabilities) -> Capabilities {
+fn capabilities(role: Role, all: &Capabilities) -> Capabilities {
     let half = (all.max_iterations / 2).max(1);
-    let max_iterations = if duty == Duty::Rescue { half } else { all.max_iterations };
+    let max_iterations = if role == Role::Rescue { half } else { all.max_iterations };
     Capabilities { max_iterations, ..all.clone() }
 }
 
-fn knows_tools(duty: Duty) -> bool {
-    !matches!(duty, Duty::Reconcile | Duty::Finalise | Duty::Collect)
+fn knows_tools(role: Role) -> bool {
+    !matches!(role, Role::Reconcile | Role::Finalise | Role::Collect)
 }
 
 fn bounds(goal: &source::GoalStep) -> Bounds {

@@ -62,7 +62,7 @@ pub static SPAWN: ObjectType = ObjectType {
     ],
 };
 
-/// `roles`: a row per duty.
+/// `roles`: a row per role.
 pub static ROLES: ObjectType = ObjectType {
     name: "goal_roles",
     title: "`roles`",
@@ -140,14 +140,14 @@ pub static GIVEN_TASK: ObjectType = ObjectType {
 mod tests {
     use super::super::super::words::CLASSES;
     use super::*;
-    use convoke_model::Duty;
+    use convoke_model::Role;
 
     #[test]
-    fn every_class_and_every_duty_has_a_row() {
+    fn every_class_and_every_role_has_a_row() {
         let names = |object: &ObjectType| object.keys.iter().map(|key| key.name).collect::<Vec<_>>();
         let classes: Vec<_> = CLASSES.iter().copied().chain([ANY_CLASS]).collect();
         assert_eq!(names(&POLICIES), classes);
-        let duties: Vec<_> = Duty::ALL.iter().map(|duty| duty.word()).collect();
-        assert_eq!(names(&ROLES), duties);
+        let roles: Vec<_> = Role::ALL.iter().map(|role| role.word()).collect();
+        assert_eq!(names(&ROLES), roles);
     }
 }

@@ -277,7 +277,7 @@ pub static STEP_KEYS: &[StepKey] = &[
     // From a sentence.
     of(GOAL, "goal", Template, "what is to be reached").required_by(GOAL),
     of(GOAL, "context", Template, "further information for the planner"),
-    of(GOAL, "roles", Object(&ROLES), "models and words of the single duties, over those of the step"),
+    of(GOAL, "roles", Object(&ROLES), "models and words of the single roles, over those of the step"),
     of(GOAL, "max_children", MAX_CHILDREN, "tasks that one task may be split into (default 4)"),
     of(GOAL, "max_tasks", MAX_TASKS, "tasks of the goal in all, however deep (default 100)"),
     of(GOAL, "max_rounds", MAX_ROUNDS, "how often the goal may be planned (default 3)"),

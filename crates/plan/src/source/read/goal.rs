@@ -17,7 +17,7 @@ use super::reduce::over;
 use super::scalars::Of;
 use crate::generate::literal;
 use crate::plan::Action;
-use convoke_model::Duty;
+use convoke_model::Role;
 
 /// The name of a plan that is a text of a step, until its places are those of the file.
 const PLAN: &str = "plan";
@@ -36,7 +36,7 @@ pub(super) fn goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> GoalStep {
     let mut read = GoalStep {
         goal: sentence(cx, fields),
         context: fields.template(cx, "context"),
-        duties: duties(cx, fields, &everyone),
+        roles: roles(cx, fields, &everyone),
         max_depth: fields.integer(cx, "max_depth"),
         max_children: fields.integer(cx, "max_children"),
         max_tasks: fields.integer(cx, "max_tasks"),
@@ -76,13 +76,13 @@ fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, goal: &GoalStep) {
     cx.warning("workflow::no_effect", message, place, "nothing is carried out");
 }
 
-/// Every duty: its own block over what the step says for all.
-fn duties(cx: &mut Reader<'_>, fields: &mut Fields<'_>, everyone: &AgentStep) -> BTreeMap<Duty, AgentStep> {
+/// Every role: its own block over what the step says for all.
+fn roles(cx: &mut Reader<'_>, fields: &mut Fields<'_>, everyone: &AgentStep) -> BTreeMap<Role, AgentStep> {
     let mut roles =
         fields.take("roles").and_then(|pair| Fields::open(cx, &pair.value, &ROLES, fields.owner_of("roles")));
-    let read = Duty::ALL.map(|duty| {
-        let own = roles.as_mut().and_then(|roles| role(cx, roles, duty)).unwrap_or_default();
-        (duty, for_duty(duty, own, everyone))
+    let read = Role::ALL.map(|role| {
+        let own = roles.as_mut().and_then(|roles| own_role(cx, roles, role)).unwrap_or_default();
+        (role, for_role(role, own, everyone))
     });
     if let Some(roles) = roles {
         roles.finish(cx);
@@ -90,8 +90,8 @@ fn duties(cx: &mut Reader<'_>, fields: &mut Fields<'_>, everyone: &AgentStep) ->
     read.into()
 }
 
-fn role(cx: &mut Reader<'_>, roles: &mut Fields<'_>, duty: Duty) -> Option<AgentStep> {
-    let mut fields = roles.object(cx, duty.word())?;
+fn own_role(cx: &mut Reader<'_>, roles: &mut Fields<'_>, role: Role) -> Option<AgentStep> {
+    let mut fields = roles.object(cx, role.word())?;
     let prompt = fields.template(cx, "prompt");
     refuse_empty(cx, &fields, prompt.as_ref());
     let read = AgentStep { prompt, ..asked(cx, &mut fields) };
@@ -99,7 +99,7 @@ fn role(cx: &mut Reader<'_>, roles: &mut Fields<'_>, duty: Duty) -> Option<Agent
     Some(read)
 }
 
-/// Nobody can do a duty that is described by nothing.
+/// Nobody can do a role that is described by nothing.
 fn refuse_empty(cx: &mut Reader<'_>, fields: &Fields<'_>, prompt: Option<&Text>) {
     if let Some(empty) = prompt.filter(|prompt| prompt.value.trim().is_empty()) {
         let message = format!("`prompt` of {} is empty", fields.owner);
@@ -108,10 +108,10 @@ fn refuse_empty(cx: &mut Reader<'_>, fields: &Fields<'_>, prompt: Option<&Text>)
 }
 
 /// Only whoever does tasks works with tools and in a folder.
-fn for_duty(duty: Duty, own: AgentStep, everyone: &AgentStep) -> AgentStep {
+fn for_role(role: Role, own: AgentStep, everyone: &AgentStep) -> AgentStep {
     let system_prompt = own.system_prompt.clone().or_else(|| everyone.system_prompt.clone());
-    let works = duty.works();
-    let shared = if duty == Duty::Rescue { halved(everyone) } else { everyone.clone() };
+    let works = role.works();
+    let shared = if role == Role::Rescue { halved(everyone) } else { everyone.clone() };
     AgentStep {
         system_prompt,
         tools: everyone.tools.clone(),

@@ -7,7 +7,7 @@ use super::{HEADER, assert_one, good, good_kind, line, messages, read, step_find
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Action;
 use crate::source::{PlanTerms, check_plan};
-use convoke_model::Duty;
+use convoke_model::Role;
 
 fn goal(body: &str) -> GoalStep {
     match good_kind(&format!("type: goal, goal: g, {body}")) {
@@ -40,29 +40,29 @@ fn a_role_stands_over_what_the_step_says_for_all() {
         "model: all, temperature: 0.5, tools: [t], working_dir: d, system_prompt: s, \
          roles: {plan: {model: planner, prompt: 'plan {{ goal }}'}, finalise: {system_prompt: f}}",
     );
-    let of = |duty: Duty| &step.duties[&duty];
-    let model = |duty: Duty| of(duty).model.as_ref().unwrap().value.as_str();
-    assert_eq!((model(Duty::Plan), model(Duty::Execute)), ("planner", "all"));
-    assert_eq!(of(Duty::Plan).temperature.as_ref().unwrap().value, 0.5);
-    assert_eq!(of(Duty::Plan).prompt.as_ref().unwrap().value, "plan {{ goal }}");
-    let system = |duty: Duty| of(duty).system_prompt.as_ref().unwrap().value.as_str();
-    assert_eq!((system(Duty::Finalise), system(Duty::Recover)), ("f", "s"));
+    let of = |role: Role| &step.roles[&role];
+    let model = |role: Role| of(role).model.as_ref().unwrap().value.as_str();
+    assert_eq!((model(Role::Plan), model(Role::Execute)), ("planner", "all"));
+    assert_eq!(of(Role::Plan).temperature.as_ref().unwrap().value, 0.5);
+    assert_eq!(of(Role::Plan).prompt.as_ref().unwrap().value, "plan {{ goal }}");
+    let system = |role: Role| of(role).system_prompt.as_ref().unwrap().value.as_str();
+    assert_eq!((system(Role::Finalise), system(Role::Recover)), ("f", "s"));
     // Only who does tasks works somewhere.
-    assert!(of(Duty::Execute).working_dir.is_some() && of(Duty::Plan).working_dir.is_none());
+    assert!(of(Role::Execute).working_dir.is_some() && of(Role::Plan).working_dir.is_none());
 }
 
 #[test]
 fn who_recovers_a_task_has_half_of_what_the_step_allows_unless_its_role_says_more() {
     let limits = "max_tokens: 1000, max_session_seconds: 60, working_dir: d";
-    let of = |more: &str, duty: Duty| {
+    let of = |more: &str, role: Role| {
         let step = goal(&format!("{limits}{more}"));
-        let asked = &step.duties[&duty];
+        let asked = &step.roles[&role];
         (asked.max_tokens.as_ref().unwrap().value, asked.max_session.as_ref().unwrap().value.as_secs())
     };
-    assert_eq!(of("", Duty::Execute), (1000, 60));
-    assert_eq!(of("", Duty::Rescue), (500, 30));
-    assert_eq!(of(", roles: {rescue: {max_tokens: 3000}}", Duty::Rescue), (3000, 30));
-    assert!(goal(limits).duties[&Duty::Rescue].working_dir.is_some(), "it works where the task was tried");
+    assert_eq!(of("", Role::Execute), (1000, 60));
+    assert_eq!(of("", Role::Rescue), (500, 30));
+    assert_eq!(of(", roles: {rescue: {max_tokens: 3000}}", Role::Rescue), (3000, 30));
+    assert!(goal(limits).roles[&Role::Rescue].working_dir.is_some(), "it works where the task was tried");
 }
 
 #[test]

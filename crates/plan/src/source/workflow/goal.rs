@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::text::{Spanned, Text};
 use super::{AgentStep, ErrorClass};
 use crate::plan::Action;
-use convoke_model::Duty;
+use convoke_model::Role;
 
 /// `type: goal`.
 #[derive(Debug, Clone)]
@@ -15,8 +15,8 @@ pub struct GoalStep {
     pub goal: Option<Text>,
     /// `context`: further information for the planner (template).
     pub context: Option<Text>,
-    /// Who does what: the step's own keys with those of `roles` over them; every duty has one.
-    pub duties: BTreeMap<Duty, AgentStep>,
+    /// Who does what: the step's own keys with those of `roles` over them; every role has one.
+    pub roles: BTreeMap<Role, AgentStep>,
     /// `max_depth` (default 4).
     pub max_depth: Option<Spanned<u64>>,
     /// `max_children` (default 4).

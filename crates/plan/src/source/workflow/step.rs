@@ -34,7 +34,7 @@ impl Step {
             StepKind::Reduce(reduce) if reduce.strategy.value.may_ask() => vec![&reduce.agent],
             StepKind::Verify(verify) => vec![&verify.assessor, &verify.repairer],
             StepKind::Phase(phase) => phase.workers().filter_map(Worker::agent).collect(),
-            StepKind::Goal(goal) => goal.duties.values().collect(),
+            StepKind::Goal(goal) => goal.roles.values().collect(),
             _ => Vec::new(),
         };
         own.into_iter().chain(self.common.repair_input.as_deref())

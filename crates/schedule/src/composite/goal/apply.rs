@@ -6,7 +6,7 @@ use super::routing::route;
 use crate::composite::Step;
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::{Ask, ChildKind, ChildSpec, Duty, Event, Item};
+use convoke_model::{Ask, ChildKind, ChildSpec, Event, Item, Role};
 use serde_json::json;
 
 /// Characters of a reason; a failure may say more than anybody reads.
@@ -37,12 +37,12 @@ impl View<'_> {
             chosen: decision.chosen.to_owned(),
             reason: clipped(&decision.reason),
             about: decision.about,
-            role: decision.role.map(|duty| duty.word().to_owned()),
+            role: decision.role.map(|role| role.word().to_owned()),
             from: Vec::new(),
         })];
         match decision.act {
-            Act::Ask { duty, note } => {
-                steps.push(self.ask_duty(on, duty, note));
+            Act::Ask { role, note } => {
+                steps.push(self.ask_role(on, role, note));
                 steps.push(Step::then(move |view| view.note_inputs_in_part(on).into_iter().collect()));
             }
             Act::Add(items) => steps.extend(self.ask_items(goal, on, items)),
@@ -66,10 +66,10 @@ impl View<'_> {
         steps
     }
 
-    fn ask_duty(&self, on: TaskIx, duty: Duty, note: Option<String>) -> Step {
-        let is_asked = |member: &&TaskIx| self.duty_of(**member).is_some_and(|(asked, _)| asked == duty);
+    fn ask_role(&self, on: TaskIx, role: Role, note: Option<String>) -> Step {
+        let is_asked = |member: &&TaskIx| self.goal_role(**member).is_some_and(|(asked, _)| asked == role);
         let asked = self.children(on).iter().filter(is_asked).count();
-        let question = ChildSpec::new((asked + 1).to_string(), ChildKind::Duty { duty, note });
+        let question = ChildSpec::new((asked + 1).to_string(), ChildKind::Role { role, note });
         Step::Spawn { on, children: vec![question] }
     }
 
@@ -91,7 +91,7 @@ impl View<'_> {
 
     /// The same again after the back-off of whoever does it: base x 2^(failures - 1).
     fn retry_item(&self, goal: TaskIx, item: TaskIx) -> Step {
-        let executor = self.goal_of(goal).and_then(|(_, spec)| spec.duties.get(&Duty::Execute).copied());
+        let executor = self.goal_of(goal).and_then(|(_, spec)| spec.roles.get(&Role::Execute).copied());
         let retry = executor.map(|node| self.workflow_of(goal).node(node).retry.clone());
         let delay = retry.map(|retry| retry.backoff(self.tasks[item].failures + 1)).unwrap_or_default();
         Step::RetryAt { on: item, at: self.now + self.with_jitter(item, delay) }

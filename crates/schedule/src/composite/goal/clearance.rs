@@ -1,12 +1,12 @@
-//! What the attempts of duties may do and use.
+//! What the attempts of roles may do and use.
 
 use crate::state::{State, TaskIx};
 use convoke_model::{Contract, Violation, Work};
 
 impl State {
     /// A model that calls what it may not is told so and goes on, as one is that makes up a name.
-    pub(super) fn duty_contract(&self, task: TaskIx, work: &Work) -> Option<Contract> {
-        let (duty, _) = self.duty_of(task)?;
+    pub(super) fn role_contract(&self, task: TaskIx, work: &Work) -> Option<Contract> {
+        let (role, _) = self.goal_role(task)?;
         let asks = self.asker(task)?;
         let (goal, _) = self.goal_of(asks)?;
         let mut contract = self.bounds_of(task, work);
@@ -15,7 +15,7 @@ impl State {
             contract.allowed_tools.filter(|_| contract.tools_settled || !has_its_own(work));
         Some(Contract {
             phase: self.node(goal).name.to_string(),
-            persona: Some(duty.word().to_owned()),
+            persona: Some(role.word().to_owned()),
             depth: self.item_of(asks).map_or(0, |item| item.depth),
             violation: Violation::Told,
             ..contract

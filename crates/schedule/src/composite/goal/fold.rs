@@ -2,7 +2,7 @@
 
 use crate::fold::Folded;
 use crate::state::{State, TaskIx, TaskState};
-use convoke_model::{ChildKind, Duty, TaskId, Usage};
+use convoke_model::{ChildKind, Role, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
 
 /// How the work on a task of a goal went so far, as decisions say.
@@ -14,9 +14,9 @@ pub(crate) struct ItemProgress {
     pub due: Option<Action>,
     /// Why it was decided to leave it out.
     pub left_out: Option<String>,
-    /// The way that this duty was asked for.
+    /// The way that this role was asked for.
     pub strategy: Option<Action>,
-    /// Of a duty: the tools that it has called, each once.
+    /// Of a role: the tools that it has called, each once.
     pub called: Vec<String>,
     /// Somebody resumed the run to have it done: it is tried, however unlikely it was thought to be possible.
     pub insisted: bool,
@@ -70,7 +70,7 @@ impl State {
 
     /// Somebody called a tool. What is remembered of it is whether a task of a goal was done with it.
     pub(crate) fn tool_called(&mut self, id: &TaskId, tool: &str) -> Folded {
-        if let Some(task) = self.tasks.find(id).filter(|task| self.duty_of(*task).is_some()) {
+        if let Some(task) = self.tasks.find(id).filter(|task| self.goal_role(*task).is_some()) {
             let called = &mut self.tasks[task].progress.get_or_insert_default().called;
             if !called.iter().any(|known| known == tool) {
                 called.push(tool.to_owned());
@@ -97,8 +97,8 @@ impl State {
         let (_, goal) = self.goal_of(task)?;
         match about {
             ChildKind::Item(_) => Some(goal.item),
-            ChildKind::Duty { duty, .. } => goal.duties.get(duty).copied(),
-            ChildKind::Collect { .. } => goal.duties.get(&Duty::Collect).copied(),
+            ChildKind::Role { role, .. } => goal.roles.get(role).copied(),
+            ChildKind::Collect { .. } => goal.roles.get(&Role::Collect).copied(),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use super::state::{Entry, GoalState, ItemState, Response, Standing};
 use crate::outputs::Outputs;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{Answer, CauseKind, ChildKind, Duty, Failure, Item, TaskId};
+use convoke_model::{Answer, CauseKind, ChildKind, Failure, Item, Role, TaskId};
 use convoke_plan::{Goal, Kind};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ impl View<'_> {
         super::routing::recovery::last_failure(&state, &state.items[item])
     }
 
-    /// What a duty answered, read once.
-    pub(crate) fn said(&self, task: TaskIx, duty: Duty) -> Arc<GoalAnswer> {
+    /// What a role answered, read once.
+    pub(crate) fn said(&self, task: TaskIx, role: Role) -> Arc<GoalAnswer> {
         let mut kept = self.values.said.borrow_mut();
-        let read = || Arc::new(answer::read(duty, &self.json_of(task)));
+        let read = || Arc::new(answer::read(role, &self.json_of(task)));
         kept.entry(task).or_insert_with(read).clone()
     }
 
@@ -138,10 +138,10 @@ impl State {
     }
 
     /// What a child contributes to a goal, and why it was asked.
-    pub(crate) fn duty_of(&self, task: TaskIx) -> Option<(Duty, Option<&str>)> {
+    pub(crate) fn goal_role(&self, task: TaskIx) -> Option<(Role, Option<&str>)> {
         match &self.tasks[task].question.as_ref()?.kind {
-            ChildKind::Duty { duty, note } => Some((*duty, note.as_deref())),
-            ChildKind::Collect { .. } => Some((Duty::Collect, None)),
+            ChildKind::Role { role, note } => Some((*role, note.as_deref())),
+            ChildKind::Collect { .. } => Some((Role::Collect, None)),
             _ => None,
         }
     }
@@ -233,20 +233,20 @@ impl State {
         let step = |member: &TaskIx| match places.binary_search(member) {
             Ok(place) => Some(Entry::Child(place)),
             Err(_) => {
-                let (duty, _) = self.duty_of(*member)?;
+                let (role, _) = self.goal_role(*member)?;
                 // Digests are made on the way to another question: who made them changes nothing about what comes next,
                 // unless nobody may go on that way.
                 let counts =
-                    duty != Duty::Collect || !self.tasks[*member].is_ended() || self.ends_collecting(*member);
-                counts.then(|| Entry::Duty(duty, self.told(*member, duty, outputs)))
+                    role != Role::Collect || !self.tasks[*member].is_ended() || self.ends_collecting(*member);
+                counts.then(|| Entry::Role(role, self.told(*member, role, outputs)))
             }
         };
         members.filter_map(step).collect()
     }
 
-    fn told(&self, task: TaskIx, duty: Duty, outputs: Option<&dyn Outputs>) -> Response<'_> {
+    fn told(&self, task: TaskIx, role: Role, outputs: Option<&dyn Outputs>) -> Response<'_> {
         match (self.tasks[task].succeeded(), self.tasks[task].is_ended(), outputs) {
-            (true, _, Some(outputs)) => Response::Answered(self.view(outputs).said(task, duty)),
+            (true, _, Some(outputs)) => Response::Answered(self.view(outputs).said(task, role)),
             (false, true, _) => Response::Failed(self.tasks[task].failure.as_deref()),
             _ => Response::Pending,
         }

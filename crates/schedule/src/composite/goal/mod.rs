@@ -65,10 +65,10 @@ impl Composite for GoalTask {
         view.next_of_goal(goal, changed)
     }
 
-    /// What a duty is asked is its own template.
+    /// What a role is asked is its own template.
     fn prompt(&self, view: &View<'_>, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
-        match view.duty_of(child) {
-            Some(_) => Ok(view.put_duty(child, call)),
+        match view.goal_role(child) {
+            Some(_) => Ok(view.put_role(child, call)),
             None => Err(Failure::new(Class::Fatal, "a question that its step does not ask")),
         }
     }
@@ -131,12 +131,12 @@ impl Composite for GoalTask {
         roots: &Roots,
         names: &mut Names,
     ) -> Result<bool, Failure> {
-        view.add_duty_names(child, roots, names).map(|()| false)
+        view.add_role_names(child, roots, names).map(|()| false)
     }
 
     fn text_hint(&self, state: &State, child: TaskIx) -> Option<String> {
-        let duty = state.duty_of(child)?.0.word();
-        Some(format!("`roles.{duty}` of the goal says it, or prompts/goal/{duty}.md"))
+        let role = state.goal_role(child)?.0.word();
+        Some(format!("`roles.{role}` of the goal says it, or prompts/goal/{role}.md"))
     }
 
     fn shares_context(&self) -> bool {
@@ -144,7 +144,7 @@ impl Composite for GoalTask {
     }
 
     fn contract(&self, state: &State, child: TaskIx, work: &Work) -> Option<Contract> {
-        state.duty_contract(child, work)
+        state.role_contract(child, work)
     }
 
     fn spent(&self, state: &mut State, goal: TaskIx, usage: &Usage) {

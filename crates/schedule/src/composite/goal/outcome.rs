@@ -13,7 +13,7 @@ use crate::composite::Step;
 use crate::state::{End, FrameEnding, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::usage_value;
-use convoke_model::{CauseKind, Duty, Ending, Failure};
+use convoke_model::{CauseKind, Ending, Failure, Role};
 use convoke_plan::Kind;
 use serde_json::{Value, json};
 
@@ -194,7 +194,7 @@ impl View<'_> {
     fn final_words(&self, task: TaskIx) -> Option<Value> {
         let members = &self.tasks[task].group.as_deref()?.members;
         let last = members.iter().rev().copied().find(|member| {
-            self.duty_of(*member).is_some_and(|(duty, _)| duty == Duty::Finalise)
+            self.goal_role(*member).is_some_and(|(role, _)| role == Role::Finalise)
                 && self.tasks[*member].succeeded()
         });
         last.map(|member| self.json_of(member))
@@ -291,7 +291,7 @@ fn last_said(item: &ItemState<'_>) -> Option<String> {
     use super::planning::answer::GoalAnswer;
     let succeeded = item.ended() == Some(End::Succeeded);
     item.steps.iter().rev().find_map(|step| match step {
-        Entry::Duty(_, Response::Answered(said)) => match &**said {
+        Entry::Role(_, Response::Answered(said)) => match &**said {
             GoalAnswer::Work { achieved, reason } if *achieved || !succeeded => Some(reason.clone()),
             GoalAnswer::Way { reason, .. } if !succeeded => Some(reason.clone()),
             _ => None,

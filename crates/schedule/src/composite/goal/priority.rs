@@ -1,7 +1,7 @@
 //! Whose turn it is among those who work for one goal and wait for a permit.
 //!
 //! Tasks become possible at different moments, so the order in which they are asked for does not say which of them is the
-//! most urgent. Invariant: the same order as that of the router, priority, depth, creation; the goal's own duties first.
+//! most urgent. Invariant: the same order as that of the router, priority, depth, creation; the goal's own roles first.
 
 use crate::state::{State, TaskIx};
 use convoke_model::Item;
@@ -10,7 +10,7 @@ impl State {
     /// The goal that somebody is asked for, and the place among all who are asked for it, smaller first. `None` for everybody
     /// else.
     pub fn turn_in_goal(&self, task: TaskIx) -> Option<(TaskIx, u64)> {
-        self.duty_of(task)?;
+        self.goal_role(task)?;
         let asker = self.tasks[task].place.within?;
         let (goal, _) = self.goal_of(asker)?;
         let turn = self.item_of(asker).map_or(0, |item| place(item, asker));

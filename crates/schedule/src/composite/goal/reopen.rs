@@ -13,7 +13,7 @@ use super::routing::cause::NOT_ANSWERED;
 use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{CauseKind, Class, Duty, Failure, TaskId};
+use convoke_model::{CauseKind, Class, Failure, Role, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -116,9 +116,9 @@ impl State {
         // Where only the answer is missing, whether more is needed was said.
         let only_answer = unchanged && self.reason_of(task) == Some(NOT_ANSWERED);
         let later = self.members_of(task).iter().rev().take_while(|member| self.item_of(**member).is_none());
-        let later = later.copied().filter(|duty| self.pieces_of(*duty).is_none());
-        for duty in later.filter(|duty| !only_answer || self.is_duty(*duty, Duty::Finalise)) {
-            found.restarted.push(self.tasks[duty].id.clone());
+        let later = later.copied().filter(|role| self.pieces_of(*role).is_none());
+        for role in later.filter(|role| !only_answer || self.is_role(*role, Role::Finalise)) {
+            found.restarted.push(self.tasks[role].id.clone());
         }
         self.forget_digests(task, found);
     }
@@ -194,7 +194,7 @@ impl State {
     fn is_incomplete_item(&self, item: TaskIx) -> bool {
         let mut later =
             self.members_of(item).iter().rev().take_while(|member| self.item_of(**member).is_none());
-        let done_otherwise = later.any(|duty| self.is_duty(*duty, Duty::Execute));
+        let done_otherwise = later.any(|role| self.is_role(*role, Role::Execute));
         let lacks_some = || !self.again_among(&self.last_batch(item)).is_empty();
         self.lacks_digests(item) || self.is_unreconciled(item) || !done_otherwise && lacks_some()
     }
@@ -221,8 +221,8 @@ impl State {
         self.tasks[task].group.as_ref().map_or(&[], |group| &group.members)
     }
 
-    fn is_duty(&self, task: TaskIx, duty: Duty) -> bool {
-        self.duty_of(task).is_some_and(|(own, _)| own == duty)
+    fn is_role(&self, task: TaskIx, role: Role) -> bool {
+        self.goal_role(task).is_some_and(|(own, _)| own == role)
     }
 
     fn reason_of(&self, task: TaskIx) -> Option<&str> {

@@ -5,7 +5,7 @@ use super::planning::answer::GoalAnswer;
 use super::planning::proposal::Proposal;
 use super::purse::Purse;
 use crate::state::End;
-use convoke_model::{CauseKind, Duty, Failure, Item, TaskId};
+use convoke_model::{CauseKind, Failure, Item, Role, TaskId};
 use convoke_plan::{Action, Goal};
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -89,7 +89,7 @@ pub(crate) enum Standing {
 #[derive(Debug, Clone)]
 pub(crate) enum Entry<'a> {
     /// Somebody was asked.
-    Duty(Duty, Response<'a>),
+    Role(Role, Response<'a>),
     /// A child was made: its place among the tasks.
     Child(usize),
 }
@@ -109,7 +109,7 @@ impl<'a> GoalState<'a> {
     /// How many tasks may still be handed to a sub-agent.
     pub fn sub_agents_left(&self) -> u32 {
         let is_split = |item: &&ItemState<'_>| {
-            item.steps.iter().any(|step| matches!(step, Entry::Child(_) | Entry::Duty(Duty::Decompose, _)))
+            item.steps.iter().any(|step| matches!(step, Entry::Child(_) | Entry::Role(Role::Decompose, _)))
         };
         let split = self.items.iter().filter(is_split).count() as u32;
         self.goal.bounds.max_subagents.saturating_sub(split)
@@ -167,7 +167,7 @@ impl<'a> ItemState<'a> {
     /// The children that its result is made of: those that were made together last, unless it was done directly since.
     pub fn batch(&self, state: &GoalState<'_>) -> Vec<usize> {
         let mut batch: Vec<usize> = Vec::new();
-        let is_later = |step: &&Entry<'_>| matches!(step, Entry::Duty(duty, _) if !duty.works());
+        let is_later = |step: &&Entry<'_>| matches!(step, Entry::Role(role, _) if !role.works());
         for step in self.steps.iter().rev().skip_while(is_later) {
             let Entry::Child(child) = step else { break };
             let same =
@@ -182,12 +182,12 @@ impl<'a> ItemState<'a> {
     }
 }
 
-/// How often a duty was asked.
-pub(crate) fn asked(steps: &[Entry<'_>], duty: Duty) -> usize {
-    steps.iter().filter(|step| matches!(step, Entry::Duty(asked, _) if *asked == duty)).count()
+/// How often a role was asked.
+pub(crate) fn asked(steps: &[Entry<'_>], role: Role) -> usize {
+    steps.iter().filter(|step| matches!(step, Entry::Role(asked, _) if *asked == role)).count()
 }
 
-/// How often a duty was asked last, without anything else between.
-pub(crate) fn asked_in_a_row(steps: &[Entry<'_>], duty: Duty) -> usize {
-    steps.iter().rev().take_while(|step| matches!(step, Entry::Duty(asked, _) if *asked == duty)).count()
+/// How often a role was asked last, without anything else between.
+pub(crate) fn asked_in_a_row(steps: &[Entry<'_>], role: Role) -> usize {
+    steps.iter().rev().take_while(|step| matches!(step, Entry::Role(asked, _) if *asked == role)).count()
 }

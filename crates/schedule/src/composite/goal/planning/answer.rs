@@ -1,11 +1,11 @@
-//! What the duties of a goal answer, read strictly: a typed value, or words that say what is wrong.
+//! What the roles of a goal answer, read strictly: a typed value, or words that say what is wrong.
 //!
 //! The shape of an answer is checked before it comes here; this is about its meaning. Whether it can be obeyed (bounds,
 //! names, what was tried before) is the router's business.
 
 use super::check::says_something;
 use super::proposal::Proposal;
-use convoke_model::Duty;
+use convoke_model::Role;
 use convoke_plan::Action;
 use serde_json::Value;
 
@@ -30,16 +30,16 @@ pub(crate) enum GoalAnswer {
     Refused(String),
 }
 
-/// Reads the answer of a duty.
-pub(crate) fn read(duty: Duty, said: &Value) -> GoalAnswer {
-    let read = match duty {
-        Duty::Plan | Duty::Decompose => Proposal::read(said).map(GoalAnswer::Tasks),
-        Duty::Analyse => size(said),
-        Duty::Execute | Duty::Rescue | Duty::Reconcile => work(said),
-        Duty::Recover => way(said),
-        Duty::Classify => more(said),
-        Duty::Finalise => answer(said),
-        Duty::Collect => text(said, "digest").map(|_| GoalAnswer::Digest),
+/// Reads the answer of a role.
+pub(crate) fn read(role: Role, said: &Value) -> GoalAnswer {
+    let read = match role {
+        Role::Plan | Role::Decompose => Proposal::read(said).map(GoalAnswer::Tasks),
+        Role::Analyse => size(said),
+        Role::Execute | Role::Rescue | Role::Reconcile => work(said),
+        Role::Recover => way(said),
+        Role::Classify => more(said),
+        Role::Finalise => answer(said),
+        Role::Collect => text(said, "digest").map(|_| GoalAnswer::Digest),
     };
     read.unwrap_or_else(GoalAnswer::Refused)
 }
@@ -133,54 +133,54 @@ mod tests {
     fn ao_2_the_analyser_is_read_with_its_reasoning() {
         for (decision, spawn) in [("spawn", true), ("execute", false)] {
             let said =
-                read(Duty::Analyse, &json!({"decision": decision, "reasoning": "two parts", "tools": ["a"]}));
+                read(Role::Analyse, &json!({"decision": decision, "reasoning": "two parts", "tools": ["a"]}));
             let expected = GoalAnswer::Size { spawn, reason: "two parts".into(), tools: vec!["a".into()] };
             assert_eq!(said, expected);
         }
-        assert!(matches!(read(Duty::Analyse, &json!({"decision": "maybe"})), GoalAnswer::Refused(_)));
+        assert!(matches!(read(Role::Analyse, &json!({"decision": "maybe"})), GoalAnswer::Refused(_)));
     }
 
     #[test]
     fn an_achieved_task_has_a_result() {
-        let without = read(Duty::Execute, &json!({"goal_achieved": true, "reason": "fine"}));
+        let without = read(Role::Execute, &json!({"goal_achieved": true, "reason": "fine"}));
         assert_eq!(without, GoalAnswer::Refused("there is no `result`".into()));
         for nothing in [json!(null), json!(""), json!(" \n")] {
-            let said = read(Duty::Execute, &json!({"result": nothing, "goal_achieved": true, "reason": "r"}));
+            let said = read(Role::Execute, &json!({"result": nothing, "goal_achieved": true, "reason": "r"}));
             assert_eq!(said, GoalAnswer::Refused("there is no `result`".into()), "{nothing}");
         }
         for something in [json!(0), json!(false), json!([]), json!({}), json!("none")] {
             let said =
-                read(Duty::Execute, &json!({"result": something, "goal_achieved": true, "reason": "r"}));
+                read(Role::Execute, &json!({"result": something, "goal_achieved": true, "reason": "r"}));
             assert_eq!(said, GoalAnswer::Work { achieved: true, reason: "r".into() }, "{something}");
         }
-        let not = read(Duty::Execute, &json!({"goal_achieved": false, "reason": "no such file"}));
+        let not = read(Role::Execute, &json!({"goal_achieved": false, "reason": "no such file"}));
         assert_eq!(not, GoalAnswer::Work { achieved: false, reason: "no such file".into() });
-        assert!(matches!(read(Duty::Execute, &json!({"result": "x"})), GoalAnswer::Refused(_)));
+        assert!(matches!(read(Role::Execute, &json!({"result": "x"})), GoalAnswer::Refused(_)));
     }
 
     #[test]
     fn whether_a_goal_was_reached_may_be_left_out_but_not_said_otherwise() {
         let answer = |achieved: Value| {
-            read(Duty::Finalise, &json!({"message": "m", "reason": "r", "goal_achieved": achieved}))
+            read(Role::Finalise, &json!({"message": "m", "reason": "r", "goal_achieved": achieved}))
         };
         assert_eq!(answer(json!(false)), GoalAnswer::Answer { achieved: Some(false), reason: "r".into() });
         assert_eq!(answer(Value::Null), GoalAnswer::Answer { achieved: None, reason: "r".into() });
         assert!(matches!(answer(json!("no")), GoalAnswer::Refused(_)));
-        let more = read(Duty::Classify, &json!({"done": true, "goal_achieved": false, "reason": "r"}));
+        let more = read(Role::Classify, &json!({"done": true, "goal_achieved": false, "reason": "r"}));
         assert!(matches!(more, GoalAnswer::More { done: true, achieved: Some(false), .. }));
     }
 
     #[test]
     fn only_known_strategies_count_and_a_skip_says_why() {
-        assert!(matches!(read(Duty::Recover, &json!({"strategy": "LLM_RECOVERY"})), GoalAnswer::Refused(_)));
+        assert!(matches!(read(Role::Recover, &json!({"strategy": "LLM_RECOVERY"})), GoalAnswer::Refused(_)));
         for nothing in ["", "-", "n/a", "N/A.", "None", "(unknown)", "x", "…"] {
-            let said = read(Duty::Recover, &json!({"strategy": "skip", "reasoning": nothing}));
+            let said = read(Role::Recover, &json!({"strategy": "skip", "reasoning": nothing}));
             assert!(matches!(said, GoalAnswer::Refused(_)), "{nothing}");
         }
-        let said = read(Duty::Recover, &json!({"strategy": "skip", "reasoning": "no key"}));
+        let said = read(Role::Recover, &json!({"strategy": "skip", "reasoning": "no key"}));
         assert!(matches!(said, GoalAnswer::Way { action: Action::Skip, .. }));
         let said =
-            read(Duty::Recover, &json!({"strategy": "alternative_tool", "tool": "grep", "reasoning": "r"}));
+            read(Role::Recover, &json!({"strategy": "alternative_tool", "tool": "grep", "reasoning": "r"}));
         assert!(
             matches!(said, GoalAnswer::Way { action: Action::AlternativeTool, tool: Some(tool), .. } if tool == "grep")
         );
@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn whatever_a_model_says_is_read_or_refused() {
         let odd = [json!(null), json!([]), json!("text"), json!({"tasks": 7}), json!({"tasks": [1, null]})];
-        for (duty, said) in Duty::ALL.iter().flat_map(|duty| odd.iter().map(move |said| (duty, said))) {
-            assert!(matches!(read(*duty, said), GoalAnswer::Refused(_)), "{duty:?} {said}");
+        for (role, said) in Role::ALL.iter().flat_map(|role| odd.iter().map(move |said| (role, said))) {
+            assert!(matches!(read(*role, said), GoalAnswer::Refused(_)), "{role:?} {said}");
         }
     }
 }

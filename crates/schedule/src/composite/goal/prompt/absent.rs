@@ -21,7 +21,7 @@ impl Object for Absent {
     }
 }
 
-/// A variable of a duty's templates as they see it.
+/// A variable of a role's templates as they see it.
 pub(in crate::composite::goal) fn shown(name: &str, value: &Json) -> Value {
     match (name, value) {
         ("item", Json::Null) => {

@@ -16,7 +16,7 @@ use crate::composite::merge::{Answer, Answers, Asks, Part, Tree};
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::readable;
-use convoke_model::{ChildKind, ChildSpec, Class, Duty, Event, Piece, TaskId};
+use convoke_model::{ChildKind, ChildSpec, Class, Event, Piece, Role, TaskId};
 use convoke_plan::Kind;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ struct Collecting {
 impl View<'_> {
     /// Makes digests before all is put together, where one question cannot take everything. `None` where it can.
     pub(in crate::composite::goal) fn collect_first(&self, on: TaskIx, act: &Act) -> Option<Vec<Step>> {
-        if !matches!(act, Act::Ask { duty: Duty::Finalise | Duty::Reconcile, .. }) {
+        if !matches!(act, Act::Ask { role: Role::Finalise | Role::Reconcile, .. }) {
             return None;
         }
         self.forget(on);
@@ -87,10 +87,10 @@ impl View<'_> {
         let Some((goal, _)) = self.goal_of(on) else { return Vec::new() };
         let routed = Event::Routed {
             task: self.tasks[goal].id.clone(),
-            chosen: Duty::Collect.word().to_owned(),
+            chosen: Role::Collect.word().to_owned(),
             reason,
             about: (goal != on).then(|| self.tasks[on].id.clone()),
-            role: Some(Duty::Collect.word().to_owned()),
+            role: Some(Role::Collect.word().to_owned()),
             from: Vec::new(),
         };
         let question = |(key, parts): (String, Vec<Part>)| {
@@ -123,7 +123,7 @@ impl View<'_> {
     /// The results as pieces with their sizes; `None` where one question takes all of them.
     fn pieces_to_collect(&self, on: TaskIx) -> Option<Vec<Part>> {
         let (goal, spec) = self.goal_of(on)?;
-        spec.duties.get(&Duty::Collect)?;
+        spec.roles.get(&Role::Collect)?;
         let sources = self.put_together_in(goal, on);
         let reads_on = self.whole_is_read_on(goal, on);
         let size = |source: &TaskIx| self.size_in_prompt(*source, self.room_on(on), (on == goal, reads_on));
@@ -149,7 +149,7 @@ impl View<'_> {
 
     /// How the digest with a key stands, given what it would be made of now.
     fn digest_at(&self, on: TaskIx, key: &str, of: &[Part]) -> Option<Answer> {
-        let id = TaskId::new(Some(&self.tasks[on].id), Duty::Collect.word(), Some(key), 1);
+        let id = TaskId::new(Some(&self.tasks[on].id), Role::Collect.word(), Some(key), 1);
         let child = self.tasks.find(&id)?;
         let pieces = self.pieces_of(child)?;
         if pieces.len() != of.len() || pieces.iter().zip(of).any(|(piece, part)| *piece != part.piece) {
@@ -181,7 +181,7 @@ impl State {
     fn digests_of(&self, on: TaskIx) -> impl Iterator<Item = TaskIx> {
         let members = self.tasks[on].group.iter().flat_map(|group| group.members.iter().rev().copied());
         let is_later = |member: &TaskIx| {
-            self.item_of(*member).is_none() && !self.duty_of(*member).is_some_and(|(duty, _)| duty.works())
+            self.item_of(*member).is_none() && !self.goal_role(*member).is_some_and(|(role, _)| role.works())
         };
         members.take_while(is_later).filter(|member| self.pieces_of(*member).is_some())
     }
@@ -208,16 +208,16 @@ impl State {
     /// is about them: the smaller window counts.
     fn room_on(&self, on: TaskIx) -> Room {
         let Some((goal, spec)) = self.goal_of(on) else { return Room::within(u64::MAX) };
-        let last = if on == goal { Duty::Finalise } else { Duty::Reconcile };
-        let nodes = [Duty::Collect, last].into_iter().filter_map(|duty| spec.duties.get(&duty));
+        let last = if on == goal { Role::Finalise } else { Role::Reconcile };
+        let nodes = [Role::Collect, last].into_iter().filter_map(|role| spec.roles.get(&role));
         let rooms = nodes.filter_map(|node| self.room_of(goal, *node)).map(Room::within);
         rooms.min().unwrap_or_else(|| Room::within(u64::MAX))
     }
 
     /// Whether whoever puts everything together has a tool that reads what is shown in part.
     fn whole_is_read_on(&self, goal: TaskIx, on: TaskIx) -> bool {
-        let duty = if on == goal { Duty::Finalise } else { Duty::Reconcile };
-        let node = self.goal_of(goal).and_then(|(_, spec)| spec.duties.get(&duty));
+        let role = if on == goal { Role::Finalise } else { Role::Reconcile };
+        let node = self.goal_of(goal).and_then(|(_, spec)| spec.roles.get(&role));
         let kind = node.map(|node| &self.workflow_of(goal).node(*node).kind);
         matches!(kind, Some(Kind::Agent(agent)) if agent.settings.provider.program.is_none())
     }

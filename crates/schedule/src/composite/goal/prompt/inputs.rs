@@ -51,13 +51,13 @@ impl View<'_> {
         if inputs == 0 || inputs <= FEW && self.can_read_on(asked) {
             return None;
         }
-        let about = self.about_duty(asked)?;
+        let about = self.about_role(asked)?;
         let Inputs { tasks, further, all } = self.inputs_shown(&about);
         let cut = match about.reads_on {
             true => 0,
             false => self.seen_of(&about, tasks, all, 0).iter().filter(|seen| seen.cut).count(),
         };
-        let word = about.duty.word();
+        let word = about.role.word();
         (cut + further > 0).then(|| {
             format!(
                 "whoever is asked (`{word}`) does not see all that the task builds on: {cut} results are cut and cannot \

@@ -10,7 +10,7 @@ use crate::composite::goal::state::{GoalState, ItemState};
 use crate::state::{End, State, TaskIx};
 use crate::view::View;
 use convoke_model::synthesis::readable;
-use convoke_model::{Duty, TaskId};
+use convoke_model::{Role, TaskId};
 use serde_json::{Value, json};
 
 impl View<'_> {
@@ -63,7 +63,7 @@ impl State {
     pub(in crate::composite::goal) fn is_unreconciled(&self, task: TaskIx) -> bool {
         let last = self.tasks[task].group.as_ref().and_then(|group| group.members.last().copied());
         let reconciler = last.filter(|last| {
-            matches!(self.duty_of(*last), Some((Duty::Reconcile | Duty::Collect | Duty::Recover, _)))
+            matches!(self.goal_role(*last), Some((Role::Reconcile | Role::Collect | Role::Recover, _)))
         });
         let is_other = |last: TaskIx| self.tasks[last].output != self.tasks[task].output;
         self.tasks[task].succeeded() && self.item_of(task).is_some() && reconciler.is_some_and(is_other)

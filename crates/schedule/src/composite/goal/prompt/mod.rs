@@ -1,6 +1,6 @@
-//! What the duties of a goal see: the variables of their templates, and what their agents may use.
+//! What the roles of a goal see: the variables of their templates, and what their agents may use.
 //!
-//! A duty sees the goal, its own task and what that task and those above it declare as inputs, never the whole history:
+//! A role sees the goal, its own task and what that task and those above it declare as inputs, never the whole history:
 //! what a prompt holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
 
 mod absent;
@@ -19,7 +19,7 @@ use crate::context::{Names, Roots};
 use crate::state::{End, State, TaskIx};
 use crate::view::View;
 use convoke_model::synthesis::readable;
-use convoke_model::{AgentCall, Duty, Failure, Piece, TaskId};
+use convoke_model::{AgentCall, Failure, Piece, Role, TaskId};
 use convoke_plan::{Goal, Text};
 use digest::Pieces;
 use inputs::not_shown;
@@ -37,9 +37,9 @@ pub(in crate::composite::goal) struct Seen {
     pub cut: bool,
 }
 
-/// A duty, the goal that it is for, and the task of it.
+/// A role, the goal that it is for, and the task of it.
 pub(in crate::composite::goal) struct About<'a> {
-    pub duty: Duty,
+    pub role: Role,
     note: Option<&'a str>,
     goal_task: TaskIx,
     goal: &'a Goal,
@@ -56,14 +56,14 @@ pub(in crate::composite::goal) struct About<'a> {
 }
 
 impl View<'_> {
-    /// The variables of a duty's templates; nothing for anybody else.
-    pub(crate) fn add_duty_names(
+    /// The variables of a role's templates; nothing for anybody else.
+    pub(crate) fn add_role_names(
         &self,
         task: TaskIx,
         roots: &Roots,
         names: &mut Names,
     ) -> Result<(), Failure> {
-        let Some(about) = self.about_duty(task) else { return Ok(()) };
+        let Some(about) = self.about_role(task) else { return Ok(()) };
         let goal = self.render(about.goal_task, &about.goal.goal, "goal")?;
         let context = about.goal.context.as_ref();
         let stated = |text: &Text| self.render(about.goal_task, text, "context");
@@ -89,18 +89,18 @@ impl View<'_> {
         Ok(())
     }
 
-    pub(in crate::composite::goal) fn about_duty(&self, task: TaskIx) -> Option<About<'_>> {
-        let (duty, note) = self.duty_of(task)?;
+    pub(in crate::composite::goal) fn about_role(&self, task: TaskIx) -> Option<About<'_>> {
+        let (role, note) = self.goal_role(task)?;
         let asker = self.tasks[task].place.within?;
         let (goal_task, goal) = self.goal_of(asker)?;
-        let pieces = match duty {
-            Duty::Collect => self.pieces_of(task).map(<[Piece]>::to_vec),
-            Duty::Reconcile | Duty::Finalise => self.last_pieces(asker),
+        let pieces = match role {
+            Role::Collect => self.pieces_of(task).map(<[Piece]>::to_vec),
+            Role::Reconcile | Role::Finalise => self.last_pieces(asker),
             _ => None,
         };
-        let looked_at = self.looked_at_by(duty, asker, pieces.as_deref().unwrap_or_default());
-        let past = match duty {
-            Duty::Collect => Past::Listed(&looked_at),
+        let looked_at = self.looked_at_by(role, asker, pieces.as_deref().unwrap_or_default());
+        let past = match role {
+            Role::Collect => Past::Listed(&looked_at),
             _ if asker == goal_task => Past::Whole,
             _ => Past::Of(&looked_at),
         };
@@ -109,20 +109,20 @@ impl View<'_> {
         let reads_on = self.can_read_on(task);
         let room =
             self.room_of(task, self.tasks[task].node).map_or_else(|| Room::within(u64::MAX), Room::within);
-        Some(About { duty, note, goal_task, goal, asker, state, at, pieces, reads_on, room })
+        Some(About { role, note, goal_task, goal, asker, state, at, pieces, reads_on, room })
     }
 
-    /// Gives a duty's call what belongs to its task alone: the tools, the choices that are left, what can be read on.
-    pub(crate) fn put_duty(&self, task: TaskIx, mut call: AgentCall) -> AgentCall {
-        let Some(about) = self.about_duty(task) else { return call };
+    /// Gives a role's call what belongs to its task alone: the tools, the choices that are left, what can be read on.
+    pub(crate) fn put_role(&self, task: TaskIx, mut call: AgentCall) -> AgentCall {
+        let Some(about) = self.about_role(task) else { return call };
         let mut settings = (*call.settings).clone();
-        if let Some(item) = about.own().filter(|_| about.duty.works()) {
+        if let Some(item) = about.own().filter(|_| about.role.works()) {
             let strategy = self.tasks[task].progress.as_ref().and_then(|progress| progress.strategy);
             if let Some(tools) = tools::for_task(&about.state, item, strategy) {
                 settings.tools = Some(tools);
             }
         }
-        if about.duty == Duty::Recover
+        if about.role == Role::Recover
             && let Some(field) = settings.schema.as_mut().and_then(|schema| schema.fields.get_mut("strategy"))
         {
             field.choices = Some(about.actions().into_iter().map(Json::from).collect());
@@ -130,7 +130,7 @@ impl View<'_> {
         call.settings = Arc::new(settings);
         if about.reads_on {
             let mut cut = self.cut_results(&about);
-            cut.extend(self.pieces_of_duty(&about, cut.len()).kept);
+            cut.extend(self.pieces_of_role(&about, cut.len()).kept);
             call.kept.extend(cut.into_iter().filter_map(|task| self.kept_whole(task)));
         }
         call
@@ -142,12 +142,12 @@ impl View<'_> {
     }
 
     /// What stands in the place of results; the names for reading on come after those of so many others.
-    fn pieces_of_duty(&self, about: &About<'_>, names: usize) -> Pieces {
+    fn pieces_of_role(&self, about: &About<'_>, names: usize) -> Pieces {
         let pieces = about.pieces.as_deref().unwrap_or_default();
         self.pieces_shown(&about.state, pieces, about.room, about.reads_on.then_some(names))
     }
 
-    /// The results that a duty is shown, in order: what the task builds on, and the children that are put together or that
+    /// The results that a role is shown, in order: what the task builds on, and the children that are put together or that
     /// the answer is made of. Neither takes room from the other.
     fn seen(&self, about: &About<'_>) -> Vec<Seen> {
         let inputs = self.inputs_shown(about);
@@ -195,7 +195,7 @@ impl View<'_> {
         }
         if about.pieces.is_some() {
             let names = self.cut_results(about).len();
-            let pieces = self.pieces_of_duty(about, names).entries;
+            let pieces = self.pieces_of_role(about, names).entries;
             return about.missing_children().into_iter().chain(pieces).collect();
         }
         let seen = self.seen(about);
@@ -250,12 +250,12 @@ impl View<'_> {
 
 impl State {
     /// Whoever puts results together is told why each of them is as it is; everybody else sees one task.
-    fn looked_at_by(&self, duty: Duty, asker: TaskIx, pieces: &[Piece]) -> Vec<TaskIx> {
+    fn looked_at_by(&self, role: Role, asker: TaskIx, pieces: &[Piece]) -> Vec<TaskIx> {
         let members = || self.tasks[asker].group.iter().flat_map(|group| &group.members).copied();
         let mut all = vec![asker];
-        match duty {
-            Duty::Reconcile => all.extend(members()),
-            Duty::Collect => {
+        match role {
+            Role::Reconcile => all.extend(members()),
+            Role::Collect => {
                 all.extend(pieces.iter().filter_map(|piece| self.tasks.find(&piece.task)));
                 all.retain(|task| self.item_of(*task).is_some());
             }
@@ -287,7 +287,7 @@ impl State {
         let attempts = |member: &TaskIx| self.tasks[*member].attempts;
         let members = self.tasks[about.asker].group.iter().flat_map(|group| &group.members);
         let work = members.filter(|member| {
-            matches!(self.duty_of(**member), Some((Duty::Execute | Duty::Rescue | Duty::Reconcile, _)))
+            matches!(self.goal_role(**member), Some((Role::Execute | Role::Rescue | Role::Reconcile, _)))
         });
         let tried: Vec<&str> =
             about.own().map_or(&[][..], |item| item.tried).iter().map(|action| action.word()).collect();
@@ -299,7 +299,7 @@ impl State {
 
     fn tools_shown(&self, task: TaskIx, about: &About<'_>) -> Vec<String> {
         let strategy = self.tasks[task].progress.as_ref().and_then(|progress| progress.strategy);
-        let own = about.own().filter(|_| about.duty.works());
+        let own = about.own().filter(|_| about.role.works());
         own.and_then(|item| tools::for_task(&about.state, item, strategy))
             .unwrap_or_else(|| about.goal.tools.clone())
     }
@@ -344,7 +344,7 @@ impl<'a> About<'a> {
     /// Of a task whose parts were put together before: those of which there is no result.
     fn missing_children(&self) -> Vec<Json> {
         let missing = |child: &&ItemState<'_>| child.ended() != Some(End::Succeeded);
-        let own = if self.duty == Duty::Reconcile { self.children() } else { Vec::new() };
+        let own = if self.role == Role::Reconcile { self.children() } else { Vec::new() };
         let own: Vec<&ItemState<'_>> = own.into_iter().filter(missing).take(self.room.shown()).collect();
         let row = |child: &&ItemState<'_>| [child.item.description.clone(), reason(child), String::new()];
         let mut rows: Vec<[String; 3]> = own.iter().map(row).collect();
@@ -364,7 +364,7 @@ impl<'a> About<'a> {
 
     /// Whether what tasks came to is put together here.
     fn shows_children(&self) -> bool {
-        matches!(self.duty, Duty::Reconcile | Duty::Finalise | Duty::Collect)
+        matches!(self.role, Role::Reconcile | Role::Finalise | Role::Collect)
     }
 
     /// The tasks that are put together: those of the task, or those of the goal.
@@ -424,7 +424,7 @@ impl<'a> About<'a> {
     }
 
     fn actions(&self) -> Vec<&'static str> {
-        let ways = self.at.filter(|_| self.duty == Duty::Recover).map(|at| recovery::ways(&self.state, at));
+        let ways = self.at.filter(|_| self.role == Role::Recover).map(|at| recovery::ways(&self.state, at));
         ways.unwrap_or_default().into_iter().map(|action| action.word()).collect()
     }
 }

@@ -9,7 +9,7 @@ use crate::composite::goal::outcome::{Status, is_made_up_for, lacks, lost, reaso
 use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response};
 use crate::state::End;
-use convoke_model::{Class, Duty, Failure};
+use convoke_model::{Class, Failure, Role};
 
 /// The tasks were done, but there is no answer.
 pub(crate) const NOT_ANSWERED: &str = "not_answered";
@@ -32,11 +32,11 @@ pub(in crate::composite::goal) fn failure(state: &GoalState<'_>) -> Option<Failu
 /// Why there is no answer, though the tasks were done.
 fn unanswered(state: &GoalState<'_>) -> Option<Failure> {
     let (class, why) = match state.steps.last() {
-        Some(Entry::Duty(Duty::Finalise, Response::Answered(said))) => match &**said {
+        Some(Entry::Role(Role::Finalise, Response::Answered(said))) => match &**said {
             GoalAnswer::Refused(why) => (Class::InvalidOutput, format!("the answer cannot be used: {why}")),
             _ => return None,
         },
-        Some(Entry::Duty(Duty::Finalise | Duty::Collect, Response::Failed(Some(failure)))) => {
+        Some(Entry::Role(Role::Finalise | Role::Collect, Response::Failed(Some(failure)))) => {
             (failure.class, format!("there is no answer: {}", failure.message))
         }
         _ => (Class::Cancelled, "there is no answer: it was stopped".to_owned()),

@@ -1,16 +1,16 @@
 //! What the router decides, and in which order decisions are carried out.
 
-use convoke_model::{Cause, Duty, Failure, Item, TaskId};
+use convoke_model::{Cause, Failure, Item, Role, TaskId};
 
 /// One decision with its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decision {
-    /// The word for people and events: a duty, a way to recover, `spawn`, `skip`, `end`, …
+    /// The word for people and events: a role, a way to recover, `spawn`, `skip`, `end`, …
     pub chosen: &'static str,
     pub reason: String,
     /// The task that it is about; `None` is the goal.
     pub about: Option<TaskId>,
-    pub role: Option<Duty>,
+    pub role: Option<Role>,
     pub act: Act,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Decision {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Act {
     /// Somebody is asked.
-    Ask { duty: Duty, note: Option<String> },
+    Ask { role: Role, note: Option<String> },
     /// Tasks are made.
     Add(Vec<Item>),
     /// The task is left out.
@@ -50,10 +50,10 @@ impl Decision {
     pub fn rank(&self) -> u8 {
         match (&self.act, self.role) {
             (Act::Conclude | Act::Abandon(_) | Act::Planned(_), _) => 0,
-            (Act::Ask { duty: Duty::Finalise, .. }, _) => 0,
+            (Act::Ask { role: Role::Finalise, .. }, _) => 0,
             (Act::Escalate(_), _) => 1,
-            (Act::Ask { duty: Duty::Plan | Duty::Classify, .. } | Act::Approve { .. }, _) => 3,
-            (Act::Ask { duty: Duty::Reconcile, .. }, _) => 4,
+            (Act::Ask { role: Role::Plan | Role::Classify, .. } | Act::Approve { .. }, _) => 3,
+            (Act::Ask { role: Role::Reconcile, .. }, _) => 4,
             (Act::Ask { .. } | Act::Retry, _) => 2,
             (Act::Add(_), _) if self.about.is_none() => 3,
             (Act::Add(_), _) => 2,

@@ -10,7 +10,7 @@ use crate::composite::goal::planning::proposal::Proposal;
 use crate::composite::goal::purse;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing, asked_in_a_row};
 use crate::state::End;
-use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Skip, TaskId, counted};
+use convoke_model::{Cause, CauseKind, Class, Effort, Failure, Role, Skip, TaskId, counted};
 use convoke_plan::SpawnRule;
 
 /// The reason of a failure: whoever did a task says that its aim was not reached, or a goal was not achieved.
@@ -42,12 +42,12 @@ pub(crate) fn next(state: &GoalState<'_>, index: usize, left: &mut u32) -> Optio
         None if look.item.standing == Standing::Waiting => look.first(),
         None => None,
         Some(Entry::Child(_)) => look.rejoin(),
-        Some(Entry::Duty(_, Response::Pending)) => None,
-        Some(Entry::Duty(Duty::Analyse, told)) => Some(look.analysed(told)),
-        Some(Entry::Duty(Duty::Decompose, told)) => Some(look.decomposed(told)),
-        Some(Entry::Duty(Duty::Recover, told)) => Some(look.judged(told)),
-        Some(Entry::Duty(Duty::Collect, told)) => look.not_collected(told),
-        Some(Entry::Duty(_, told)) => Some(look.worked(told)),
+        Some(Entry::Role(_, Response::Pending)) => None,
+        Some(Entry::Role(Role::Analyse, told)) => Some(look.analysed(told)),
+        Some(Entry::Role(Role::Decompose, told)) => Some(look.decomposed(told)),
+        Some(Entry::Role(Role::Recover, told)) => Some(look.judged(told)),
+        Some(Entry::Role(Role::Collect, told)) => look.not_collected(told),
+        Some(Entry::Role(_, told)) => Some(look.worked(told)),
     }
 }
 
@@ -97,7 +97,7 @@ impl Look<'_, '_> {
             (Size::Unclear, Some(no)) => self.execute(format!("{no}: it is done directly"), None),
             (Size::Unclear, None) => self.ask(
                 "analyse",
-                Duty::Analyse,
+                Role::Analyse,
                 "its size does not say whether it needs children".into(),
                 None,
             ),
@@ -190,10 +190,10 @@ impl Look<'_, '_> {
             Response::Failed(failure) => return self.not_decomposed(&message(*failure)),
             Response::Pending => unreachable!("only answers are looked at"),
         };
-        let asked = asked_in_a_row(&self.item.steps, Duty::Decompose);
+        let asked = asked_in_a_row(&self.item.steps, Role::Decompose);
         if asked == 1 && *self.left > 0 {
             let reason = format!("these children cannot be made: {refused}");
-            return self.ask("ask_again", Duty::Decompose, reason, Some(refused));
+            return self.ask("ask_again", Role::Decompose, reason, Some(refused));
         }
         self.not_decomposed(&refused)
     }
@@ -258,7 +258,7 @@ impl Look<'_, '_> {
             }
             (done, all) => {
                 let reason = format!("all its children have ended, {done} of {} well", all.len());
-                self.ask("reconcile", Duty::Reconcile, reason, None)
+                self.ask("reconcile", Role::Reconcile, reason, None)
             }
         })
     }
@@ -283,7 +283,7 @@ impl Look<'_, '_> {
     }
 
     fn spawn(&self, reason: String, note: Option<String>) -> Decision {
-        self.ask("spawn", Duty::Decompose, reason, note)
+        self.ask("spawn", Role::Decompose, reason, note)
     }
 
     pub(in crate::composite::goal) fn execute(&self, reason: String, note: Option<String>) -> Decision {
@@ -291,18 +291,18 @@ impl Look<'_, '_> {
     }
 
     /// Who does the task.
-    pub(in crate::composite::goal) fn worker(&self) -> Duty {
-        if self.item.recovers(self.state) { Duty::Rescue } else { Duty::Execute }
+    pub(in crate::composite::goal) fn worker(&self) -> Role {
+        if self.item.recovers(self.state) { Role::Rescue } else { Role::Execute }
     }
 
     pub(in crate::composite::goal) fn ask(
         &self,
         chosen: &'static str,
-        duty: Duty,
+        role: Role,
         reason: String,
         note: Option<String>,
     ) -> Decision {
-        self.decide(chosen, reason, Some(duty), Act::Ask { duty, note })
+        self.decide(chosen, reason, Some(role), Act::Ask { role, note })
     }
 
     fn skip(&self, kind: CauseKind, task: Option<TaskId>, reason: String) -> Decision {
@@ -313,7 +313,7 @@ impl Look<'_, '_> {
         &self,
         chosen: &'static str,
         reason: String,
-        role: Option<Duty>,
+        role: Option<Role>,
         act: Act,
     ) -> Decision {
         let chosen = if matches!(act, Act::Join { .. }) { "join" } else { chosen };

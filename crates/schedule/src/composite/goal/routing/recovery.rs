@@ -10,7 +10,7 @@ use crate::composite::goal::outcome::is_made_up_for;
 use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, asked_in_a_row};
 use crate::state::End;
-use convoke_model::{Cause, CauseKind, Class, Duty, Effort, Failure, Item};
+use convoke_model::{Cause, CauseKind, Class, Effort, Failure, Item, Role};
 use convoke_plan::Action;
 
 /// The ways that whoever judges a failed task may choose from.
@@ -34,14 +34,14 @@ impl Look<'_, '_> {
         };
         let failure = self.last_failure().unwrap_or_else(unknown);
         let note = Some(format!("the last try failed: {}", failure.message));
-        let duty = self.last_work();
-        Some(self.ask(duty.word(), duty, why.into(), note))
+        let role = self.last_work();
+        Some(self.ask(role.word(), role, why.into(), note))
     }
 
     /// What is done again: whoever failed to put results together does that, everybody else does the task.
-    fn last_work(&self) -> Duty {
+    fn last_work(&self) -> Role {
         match self.item.steps.iter().rev().find(is_work) {
-            Some(Entry::Duty(Duty::Reconcile, _)) => Duty::Reconcile,
+            Some(Entry::Role(Role::Reconcile, _)) => Role::Reconcile,
             _ => self.worker(),
         }
     }
@@ -57,7 +57,7 @@ impl Look<'_, '_> {
             Next::Judge(ways) => {
                 let words: Vec<_> = ways.iter().map(|action| action.word()).collect();
                 let reason = format!("{}; what is left: {}", failure.message, words.join(", "));
-                self.ask("recover", Duty::Recover, reason, None)
+                self.ask("recover", Role::Recover, reason, None)
             }
         }
     }
@@ -73,7 +73,7 @@ impl Look<'_, '_> {
             may_decompose,
             may_spawn: may_decompose,
             other_tools: !recovers
-                && self.last_work() == Duty::Execute
+                && self.last_work() == Role::Execute
                 && !goal.tools_besides(&tools::used(self.state, self.item)).is_empty(),
             attended: !self.state.unattended,
         }
@@ -92,9 +92,9 @@ impl Look<'_, '_> {
             Ok((action, reason, note)) => return self.take(action, &failure, reason, note),
             Err(why) => why,
         };
-        if asked_in_a_row(&self.item.steps, Duty::Recover) == 1 && matches!(told, Response::Answered(_)) {
+        if asked_in_a_row(&self.item.steps, Role::Recover) == 1 && matches!(told, Response::Answered(_)) {
             let reason = format!("the answer cannot be used: {refused}");
-            return self.ask("recover", Duty::Recover, reason, Some(refused));
+            return self.ask("recover", Role::Recover, reason, Some(refused));
         }
         // A task is left out only for a reason, and this is none.
         let first = ways.iter().copied().find(|way| *way != Action::Skip).unwrap_or(Action::Fail);
@@ -147,10 +147,10 @@ impl Look<'_, '_> {
         let (role, act) = match action {
             Action::Retry => (None, Act::Retry),
             Action::RepairParameters | Action::AlternativeTool => {
-                let duty = self.last_work();
-                (Some(duty), Act::Ask { duty, note })
+                let role = self.last_work();
+                (Some(role), Act::Ask { role, note })
             }
-            Action::Decompose => (Some(Duty::Decompose), Act::Ask { duty: Duty::Decompose, note }),
+            Action::Decompose => (Some(Role::Decompose), Act::Ask { role: Role::Decompose, note }),
             Action::SpawnRecovery => {
                 // Others that fail in the same turn may not count on this place.
                 *self.left = self.left.saturating_sub(1);
@@ -168,8 +168,8 @@ impl Look<'_, '_> {
     pub(in crate::composite::goal) fn give_up(&self, failure: Failure) -> Act {
         let last = self.item.steps.iter().rev().find(is_work);
         let not_reconciled = match last {
-            Some(Entry::Duty(Duty::Reconcile | Duty::Collect, Response::Failed(_))) => true,
-            Some(Entry::Duty(Duty::Reconcile, Response::Answered(said))) => {
+            Some(Entry::Role(Role::Reconcile | Role::Collect, Response::Failed(_))) => true,
+            Some(Entry::Role(Role::Reconcile, Response::Answered(said))) => {
                 matches!(**said, GoalAnswer::Refused(_))
             }
             _ => false,
@@ -227,15 +227,15 @@ fn advice(action: Action) -> &'static str {
 
 /// Whether somebody did the task, or a part of it.
 fn is_work(step: &&Entry<'_>) -> bool {
-    !matches!(step, Entry::Duty(Duty::Recover | Duty::Decompose | Duty::Analyse, _))
+    !matches!(step, Entry::Role(Role::Recover | Role::Decompose | Role::Analyse, _))
 }
 
 /// Why the last work on a task failed, if it did: who judges or takes apart does no work on it.
 pub(crate) fn last_failure(state: &GoalState<'_>, item: &ItemState<'_>) -> Option<Failure> {
     match item.steps.iter().rev().find(is_work)? {
         Entry::Child(last) => child_failure(state, *last, item),
-        Entry::Duty(_, Response::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),
-        Entry::Duty(_, Response::Answered(said)) => match &**said {
+        Entry::Role(_, Response::Failed(failure)) => Some(failure.cloned().unwrap_or_else(unknown)),
+        Entry::Role(_, Response::Answered(said)) => match &**said {
             GoalAnswer::Work { achieved: false, reason } => {
                 let message = because("its aim was not reached", reason);
                 Some(Failure::new(Class::InvalidOutput, message).reason(NOT_ACHIEVED))
@@ -245,7 +245,7 @@ pub(crate) fn last_failure(state: &GoalState<'_>, item: &ItemState<'_>) -> Optio
             }
             _ => None,
         },
-        Entry::Duty(_, Response::Pending) => None,
+        Entry::Role(_, Response::Pending) => None,
     }
 }
 

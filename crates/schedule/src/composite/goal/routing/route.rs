@@ -13,7 +13,7 @@ use crate::composite::goal::planning::check::{Known, Terms};
 use crate::composite::goal::planning::proposal::Proposal;
 use crate::composite::goal::state::{Entry, GoalState, Response, asked, asked_in_a_row};
 use crate::state::End;
-use convoke_model::{Class, Duty, Failure, Item, TaskId};
+use convoke_model::{Class, Failure, Item, Role, TaskId};
 
 /// A plan that nobody can use.
 pub(crate) const PLAN_REFUSED: &str = "plan_refused";
@@ -71,8 +71,8 @@ fn planning(state: &GoalState<'_>) -> Option<Decision> {
 }
 
 fn planned(state: &GoalState<'_>) -> Option<Decision> {
-    let Some(Entry::Duty(Duty::Plan, told)) = state.steps.last() else {
-        return Some(ask_goal(Duty::Plan, "there are no tasks yet", None));
+    let Some(Entry::Role(Role::Plan, told)) = state.steps.last() else {
+        return Some(ask_goal(Role::Plan, "there are no tasks yet", None));
     };
     let refused = match told {
         Response::Pending => return None,
@@ -82,8 +82,8 @@ fn planned(state: &GoalState<'_>) -> Option<Decision> {
             Err(why) => why,
         },
     };
-    Some(match asked(&state.steps, Duty::Plan) {
-        1 => ask_goal(Duty::Plan, &format!("the plan cannot be used: {refused}"), Some(refused.clone())),
+    Some(match asked(&state.steps, Role::Plan) {
+        1 => ask_goal(Role::Plan, &format!("the plan cannot be used: {refused}"), Some(refused.clone())),
         _ => abandon(format!("the plan cannot be used, also when it was made again: {refused}")),
     })
 }
@@ -177,12 +177,12 @@ fn stand_for_all(state: &GoalState<'_>, item: &mut Item) {
 /// Every task has ended: is more needed, or is it time to answer?
 fn closing(state: &GoalState<'_>, left: u32) -> Option<Decision> {
     match state.steps.last() {
-        Some(Entry::Duty(Duty::Finalise | Duty::Collect, told)) => finalised(state, told),
-        Some(Entry::Duty(Duty::Classify, told)) => classified(state, told, left),
+        Some(Entry::Role(Role::Finalise | Role::Collect, told)) => finalised(state, told),
+        Some(Entry::Role(Role::Classify, told)) => classified(state, told, left),
         _ => Some(match (wants_more(state, left), wants_verdict(state)) {
-            (Some(why), _) => ask_goal(Duty::Classify, &why, None),
-            (None, true) => ask_goal(Duty::Classify, "nothing can be added any more: is it reached?", None),
-            (None, false) => ask_goal(Duty::Finalise, "every task has ended", None),
+            (Some(why), _) => ask_goal(Role::Classify, &why, None),
+            (None, true) => ask_goal(Role::Classify, "nothing can be added any more: is it reached?", None),
+            (None, false) => ask_goal(Role::Finalise, "every task has ended", None),
         }),
     }
 }
@@ -191,9 +191,9 @@ fn finalised(state: &GoalState<'_>, told: &Response<'_>) -> Option<Decision> {
     let reason = match told {
         Response::Pending => return None,
         Response::Answered(said) => match &**said {
-            GoalAnswer::Refused(why) if asked_in_a_row(&state.steps, Duty::Finalise) == 1 => {
+            GoalAnswer::Refused(why) if asked_in_a_row(&state.steps, Role::Finalise) == 1 => {
                 let reason = format!("the answer cannot be used: {why}");
-                return Some(ask_goal(Duty::Finalise, &reason, Some(why.clone())));
+                return Some(ask_goal(Role::Finalise, &reason, Some(why.clone())));
             }
             GoalAnswer::Refused(why) => format!("the answer cannot be used: {why}"),
             _ => "the answer is there".to_owned(),
@@ -207,8 +207,8 @@ fn finalised(state: &GoalState<'_>, told: &Response<'_>) -> Option<Decision> {
 }
 
 fn classified(state: &GoalState<'_>, told: &Response<'_>, left: u32) -> Option<Decision> {
-    let finish = |why: &str| Some(ask_goal(Duty::Finalise, why, None));
-    let is_first = asked_in_a_row(&state.steps, Duty::Classify) == 1;
+    let finish = |why: &str| Some(ask_goal(Role::Finalise, why, None));
+    let is_first = asked_in_a_row(&state.steps, Role::Classify) == 1;
     let refused = match told {
         Response::Pending => return None,
         Response::Failed(_) => return finish("whether more is needed could not be judged"),
@@ -239,7 +239,7 @@ fn classified(state: &GoalState<'_>, told: &Response<'_>, left: u32) -> Option<D
     };
     match is_first {
         true => {
-            Some(ask_goal(Duty::Classify, &format!("the answer cannot be used: {refused}"), Some(refused)))
+            Some(ask_goal(Role::Classify, &format!("the answer cannot be used: {refused}"), Some(refused)))
         }
         false => finish(&format!("further tasks cannot be made: {refused}")),
     }
@@ -294,9 +294,9 @@ fn tasks(count: usize) -> String {
     format!("{count} {}", if count == 1 { "task" } else { "tasks" })
 }
 
-fn ask_goal(duty: Duty, reason: &str, note: Option<String>) -> Decision {
-    let act = Act::Ask { duty, note };
-    Decision { chosen: duty.word(), reason: reason.to_owned(), about: None, role: Some(duty), act }
+fn ask_goal(role: Role, reason: &str, note: Option<String>) -> Decision {
+    let act = Act::Ask { role, note };
+    Decision { chosen: role.word(), reason: reason.to_owned(), about: None, role: Some(role), act }
 }
 
 fn abandon(message: String) -> Decision {

@@ -2,7 +2,7 @@
 
 use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response};
-use convoke_model::Duty;
+use convoke_model::Role;
 use convoke_plan::Action;
 
 /// The tools that whoever does a task may use; `None` is all of the goal's.
@@ -24,7 +24,7 @@ pub(in crate::composite::goal) fn named(state: &GoalState<'_>, item: &ItemState<
         return Vec::new();
     }
     let analysed = item.steps.iter().find_map(|step| match step {
-        Entry::Duty(Duty::Analyse, Response::Answered(said)) => match &**said {
+        Entry::Role(Role::Analyse, Response::Answered(said)) => match &**said {
             GoalAnswer::Size { tools, .. } => {
                 Some(tools.iter().flat_map(|tool| state.goal.allowed(tool)).collect())
             }
@@ -50,7 +50,7 @@ pub(in crate::composite::goal) fn used(state: &GoalState<'_>, item: &ItemState<'
 fn alternatives(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
     let used = used(state, item);
     let said = item.steps.iter().rev().find_map(|step| match step {
-        Entry::Duty(Duty::Recover, Response::Answered(said)) => match &**said {
+        Entry::Role(Role::Recover, Response::Answered(said)) => match &**said {
             GoalAnswer::Way { action: Action::AlternativeTool, tool: Some(tool), .. } => {
                 Some(state.goal.allowed(tool))
             }

@@ -5,7 +5,7 @@
 use crate::composite::goal::outcome::{Status, status};
 use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::state::{Entry, GoalState, Response};
-use convoke_model::Duty;
+use convoke_model::Role;
 
 /// How a goal ended, with what was said about it.
 pub(in crate::composite::goal) fn verdict(state: &GoalState<'_>) -> Status {
@@ -23,7 +23,7 @@ pub(in crate::composite::goal) fn shortfall(state: &GoalState<'_>) -> Option<Str
 
 /// Whoever answers says that the goal was not reached.
 fn denied(state: &GoalState<'_>) -> Option<String> {
-    let Some(Entry::Duty(Duty::Finalise, Response::Answered(said))) = state.steps.last() else { return None };
+    let Some(Entry::Role(Role::Finalise, Response::Answered(said))) = state.steps.last() else { return None };
     match &**said {
         GoalAnswer::Answer { achieved: Some(false), reason } if reason.is_empty() => {
             Some("the answer says so".into())
@@ -38,7 +38,7 @@ fn denied(state: &GoalState<'_>) -> Option<String> {
 /// made for it do not say so.
 fn unmet(state: &GoalState<'_>) -> Option<String> {
     let heard = state.steps.iter().rev().find_map(|step| match step {
-        Entry::Duty(Duty::Classify, Response::Answered(said)) => match &**said {
+        Entry::Role(Role::Classify, Response::Answered(said)) => match &**said {
             // Who names further tasks needs them, whatever else is said.
             GoalAnswer::More { done, achieved, reason, tasks } => {
                 Some((*done && tasks.tasks.is_empty(), *achieved, reason))
@@ -60,7 +60,7 @@ fn unmet(state: &GoalState<'_>) -> Option<String> {
 /// Whether whoever planned last said that there is more to do.
 pub(in crate::composite::goal) fn is_incomplete(state: &GoalState<'_>) -> bool {
     let planned = state.steps.iter().rev().find_map(|step| match step {
-        Entry::Duty(Duty::Plan | Duty::Classify, Response::Answered(said)) => match &**said {
+        Entry::Role(Role::Plan | Role::Classify, Response::Answered(said)) => match &**said {
             GoalAnswer::Tasks(plan) | GoalAnswer::More { tasks: plan, .. } => Some(plan.complete),
             _ => None,
         },

@@ -7,13 +7,13 @@ use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::routing::verdict::verdict;
 use crate::composite::goal::state::Standing;
 use crate::state::End;
-use convoke_model::{Class, Duty, Effort, Failure};
+use convoke_model::{Class, Effort, Failure, Role};
 use convoke_plan::{Action, Bounds};
 use proptest::prelude::*;
 use std::sync::Arc;
 
 /// What a planner, an executor and a judge may say, however odd.
-fn anything(duty: Duty, dice: &[u8]) -> Heard {
+fn anything(role: Role, dice: &[u8]) -> Heard {
     let roll = |at: usize| dice[at % dice.len()];
     if roll(0) < 40 {
         let class = Class::ALL[roll(1) as usize % Class::ALL.len()];
@@ -44,24 +44,24 @@ fn anything(duty: Duty, dice: &[u8]) -> Heard {
         };
         Proposal { tasks: (0..count).map(draft).collect(), complete: roll(11) < 128 }
     };
-    let said = match duty {
-        Duty::Plan | Duty::Decompose => GoalAnswer::Tasks(proposal()),
-        Duty::Analyse => GoalAnswer::Size { spawn: roll(12) < 170, reason: "r".into(), tools: vec![] },
-        Duty::Execute | Duty::Rescue | Duty::Reconcile => {
+    let said = match role {
+        Role::Plan | Role::Decompose => GoalAnswer::Tasks(proposal()),
+        Role::Analyse => GoalAnswer::Size { spawn: roll(12) < 170, reason: "r".into(), tools: vec![] },
+        Role::Execute | Role::Rescue | Role::Reconcile => {
             GoalAnswer::Work { achieved: roll(13) < 110, reason: "r".into() }
         }
-        Duty::Recover => {
+        Role::Recover => {
             let action = Action::ALL[usize::from(roll(14)) % 8];
             GoalAnswer::Way { action, reason: "r".into(), next_steps: String::new(), tool: None }
         }
-        Duty::Classify => GoalAnswer::More {
+        Role::Classify => GoalAnswer::More {
             done: roll(15) < 60,
             achieved: (roll(17) < 100).then_some(roll(18) < 128),
             reason: "r".into(),
             tasks: proposal(),
         },
-        Duty::Collect => GoalAnswer::Digest,
-        Duty::Finalise => answer([None, Some(true), Some(false)][usize::from(roll(16)) % 3]),
+        Role::Collect => GoalAnswer::Digest,
+        Role::Finalise => answer([None, Some(true), Some(false)][usize::from(roll(16)) % 3]),
     };
     Heard::Said(Arc::new(said))
 }
@@ -84,10 +84,10 @@ proptest! {
             let waiting = play.waiting();
             prop_assert!(!waiting.is_empty(), "nobody is asked, and it has not ended");
             let roll = usize::from(dice[turn % dice.len()]) + turn;
-            let (at, duty) = waiting[roll % waiting.len()];
+            let (at, role) = waiting[roll % waiting.len()];
             let from = (turn * 7) % dice.len();
             let rolled: Vec<u8> = dice[from..].iter().chain(&dice[..from]).map(|die| die.wrapping_add(turn as u8)).collect();
-            play.answer(at, anything(duty, &rolled));
+            play.answer(at, anything(role, &rolled));
             play.settle();
             turn += 1;
             prop_assert!(turn < 2000, "it does not end");

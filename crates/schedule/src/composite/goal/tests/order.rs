@@ -72,8 +72,8 @@ fn escalations_come_before_work_by_priority_depth_and_creation_and_that_before_m
 #[test]
 fn finalisation_escalations_work_planning_and_maintenance_come_in_this_order() {
     use crate::composite::goal::routing::decision::{Act, Decision};
-    use convoke_model::{Cause, CauseKind, Duty};
-    let ask = |duty| Act::Ask { duty, note: None };
+    use convoke_model::{Cause, CauseKind, Role};
+    let ask = |role| Act::Ask { role, note: None };
     let failure = || Failure::new(Class::Fatal, "broken");
     let rank = |about: Option<&str>, act: Act| {
         let about = about.map(|id| TaskId(id.into()));
@@ -82,20 +82,20 @@ fn finalisation_escalations_work_planning_and_maintenance_come_in_this_order() {
     let (goal, task) = (None, Some("g/1"));
     let skip = Act::Skip(Cause { kind: CauseKind::GivenUp, task: None });
     let kinds = [
-        vec![rank(goal, ask(Duty::Finalise)), rank(goal, Act::Conclude), rank(goal, Act::Abandon(failure()))],
+        vec![rank(goal, ask(Role::Finalise)), rank(goal, Act::Conclude), rank(goal, Act::Abandon(failure()))],
         vec![rank(task, Act::Escalate("?".into()))],
         vec![
-            rank(task, ask(Duty::Execute)),
-            rank(task, ask(Duty::Rescue)),
-            rank(task, ask(Duty::Analyse)),
-            rank(task, ask(Duty::Decompose)),
-            rank(task, ask(Duty::Recover)),
+            rank(task, ask(Role::Execute)),
+            rank(task, ask(Role::Rescue)),
+            rank(task, ask(Role::Analyse)),
+            rank(task, ask(Role::Decompose)),
+            rank(task, ask(Role::Recover)),
             rank(task, Act::Retry),
             rank(task, Act::Add(Vec::new())),
         ],
-        vec![rank(goal, ask(Duty::Plan)), rank(goal, ask(Duty::Classify)), rank(goal, Act::Add(Vec::new()))],
+        vec![rank(goal, ask(Role::Plan)), rank(goal, ask(Role::Classify)), rank(goal, Act::Add(Vec::new()))],
         vec![
-            rank(task, ask(Duty::Reconcile)),
+            rank(task, ask(Role::Reconcile)),
             rank(task, skip),
             rank(task, Act::Fail(failure())),
             rank(task, Act::Succeed),

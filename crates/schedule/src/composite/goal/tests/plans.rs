@@ -4,7 +4,7 @@ use super::play::{Play, draft, goal, tasks};
 use crate::composite::goal::planning::proposal::Proposal;
 use crate::composite::goal::routing::decision::Act;
 use crate::composite::goal::routing::route::route;
-use convoke_model::Duty;
+use convoke_model::Role;
 use convoke_plan::Goal;
 
 #[test]
@@ -14,7 +14,7 @@ fn a_plan_is_refused_once_and_then_the_goal_is_abandoned() {
     let round = || tasks(vec![draft("a", &["b"]), draft("b", &["a"])]);
     let again = play.say("g", round());
     assert!(
-        matches!(&again[0].act, Act::Ask { duty: Duty::Plan, note: Some(note) } if note.contains("circle"))
+        matches!(&again[0].act, Act::Ask { role: Role::Plan, note: Some(note) } if note.contains("circle"))
     );
     play.say("g", round());
     assert_eq!(play.ended.unwrap().unwrap_err().reason.as_deref(), Some("plan_refused"));

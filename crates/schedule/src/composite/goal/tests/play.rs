@@ -1,4 +1,4 @@
-//! A goal without a scheduler: duties are answered by the test, decisions are carried out over plain values.
+//! A goal without a scheduler: roles are answered by the test, decisions are carried out over plain values.
 
 use crate::composite::goal::outcome::{Status, status};
 use crate::composite::goal::planning::answer::GoalAnswer;
@@ -8,12 +8,12 @@ use crate::composite::goal::routing::decision::{Act, Decision};
 use crate::composite::goal::routing::route::route;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing};
 use crate::state::End;
-use convoke_model::{Class, Duty, Effort, Failure, Item, TaskId};
+use convoke_model::{Class, Effort, Failure, Item, Role, TaskId};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A goal that is worked on by nobody real: duties are answered by the test.
+/// A goal that is worked on by nobody real: roles are answered by the test.
 pub(super) struct Play {
     pub(super) goal: Goal,
     pub(super) steps: Vec<Move>,
@@ -25,7 +25,7 @@ pub(super) struct Play {
 
 #[derive(Clone)]
 pub(super) enum Move {
-    Duty(Duty, Heard),
+    Role(Role, Heard),
     Child(usize),
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Move {
 pub(super) enum Heard {
     Nothing,
     Failed(Failure),
-    GoalAnswer(Arc<GoalAnswer>),
+    Said(Arc<GoalAnswer>),
 }
 
 pub(super) struct Piece {
@@ -63,7 +63,7 @@ pub(super) fn goal() -> Goal {
     Goal {
         goal: Text::Literal("g".into()),
         context: None,
-        duties: BTreeMap::new(),
+        roles: BTreeMap::new(),
         item: NodeIx(0),
         tools: vec!["read".into(), "write".into()],
         bounds: Bounds {
@@ -145,7 +145,7 @@ impl Play {
     }
 
     pub(super) fn rounds(&self) -> u32 {
-        let later = |pair: &&[Move]| matches!(pair, [Move::Duty(Duty::Classify, _), Move::Child(_)]);
+        let later = |pair: &&[Move]| matches!(pair, [Move::Role(Role::Classify, _), Move::Child(_)]);
         u32::from(!self.items.is_empty()) + self.steps.windows(2).filter(later).count() as u32
     }
 
@@ -200,10 +200,10 @@ impl Play {
             self.items[at].due = Some(action);
         }
         match &decision.act {
-            Act::Ask { duty, .. } => {
+            Act::Ask { role, .. } => {
                 let of = decision.about.as_ref().map_or("g".to_owned(), |id| id.to_string());
-                self.asked.push(format!("{of}/{}", duty.word()));
-                self.moves(at).push(Move::Duty(*duty, Heard::Nothing));
+                self.asked.push(format!("{of}/{}", role.word()));
+                self.moves(at).push(Move::Role(*role, Heard::Nothing));
                 at.iter().for_each(|at| self.items[*at].due = None);
             }
             Act::Add(items) => self.add(at, items),
@@ -264,13 +264,13 @@ impl Play {
         self.items.iter().position(|item| item.id == *id).expect("it is a task")
     }
 
-    /// Who waits for an answer: the goal or a task, and the duty.
-    pub(super) fn waiting(&self) -> Vec<(Option<usize>, Duty)> {
+    /// Who waits for an answer: the goal or a task, and the role.
+    pub(super) fn waiting(&self) -> Vec<(Option<usize>, Role)> {
         let open = |moves: &[Move]| match moves.last() {
-            Some(Move::Duty(duty, Heard::Nothing)) => Some(*duty),
+            Some(Move::Role(role, Heard::Nothing)) => Some(*role),
             _ => None,
         };
-        let of_goal = open(&self.steps).map(|duty| (None, duty));
+        let of_goal = open(&self.steps).map(|role| (None, role));
         let of_items = self.items.iter().enumerate();
         let of_items = of_items.filter_map(|(at, item)| Some((Some(at), open(&item.steps)?)));
         of_goal.into_iter().chain(of_items).collect()
@@ -278,7 +278,7 @@ impl Play {
 
     pub(super) fn answer(&mut self, at: Option<usize>, heard: Heard) {
         let moves = self.moves(at);
-        let Some(Move::Duty(_, waits)) = moves.last_mut() else { panic!("nobody was asked") };
+        let Some(Move::Role(_, waits)) = moves.last_mut() else { panic!("nobody was asked") };
         *waits = heard;
     }
 
@@ -297,9 +297,9 @@ impl Play {
 
     /// Whether who was heard last about all of it said that something is missing: the plan, whoever sorts, whoever answers.
     pub(super) fn was_called_unreached(&self) -> bool {
-        let said = |wanted: Duty| {
+        let said = |wanted: Role| {
             let heard = |step: &Move| match step {
-                Move::Duty(duty, Heard::Said(said)) if *duty == wanted => match &**said {
+                Move::Role(role, Heard::Said(said)) if *role == wanted => match &**said {
                     GoalAnswer::Tasks(plan) => Some(!plan.complete),
                     GoalAnswer::More { done, achieved, .. } => Some(!done || *achieved == Some(false)),
                     GoalAnswer::Answer { achieved, .. } => Some(*achieved == Some(false)),
@@ -309,7 +309,7 @@ impl Play {
             };
             self.steps.iter().rev().find_map(heard)
         };
-        said(Duty::Finalise) == Some(true) || said(Duty::Classify).or(said(Duty::Plan)) == Some(true)
+        said(Role::Finalise) == Some(true) || said(Role::Classify).or(said(Role::Plan)) == Some(true)
     }
 
     pub(super) fn standing(&self, id: &str) -> Standing {
@@ -324,9 +324,9 @@ impl Play {
 pub(super) fn step(made: &Move) -> Entry<'_> {
     match made {
         Move::Child(at) => Entry::Child(*at),
-        Move::Duty(duty, Heard::Nothing) => Entry::Duty(*duty, Response::Pending),
-        Move::Duty(duty, Heard::Failed(failure)) => Entry::Duty(*duty, Response::Failed(Some(failure))),
-        Move::Duty(duty, Heard::Said(said)) => Entry::Duty(*duty, Response::Answered(said.clone())),
+        Move::Role(role, Heard::Nothing) => Entry::Role(*role, Response::Pending),
+        Move::Role(role, Heard::Failed(failure)) => Entry::Role(*role, Response::Failed(Some(failure))),
+        Move::Role(role, Heard::Said(said)) => Entry::Role(*role, Response::Answered(said.clone())),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::composite::goal::routing::decision::{Act, Decision};
 use crate::composite::goal::routing::verdict::{shortfall, verdict};
 use crate::composite::goal::state::Standing;
 use crate::state::End;
-use convoke_model::{Class, Duty, Failure};
+use convoke_model::{Class, Failure, Role};
 use convoke_plan::{Bounds, Goal};
 
 #[test]
@@ -148,7 +148,7 @@ fn incomplete() -> Play {
 fn who_says_that_nothing_is_missing_and_names_what_is_must_say_which() {
     let mut play = incomplete();
     let again = play.say("g", contradicting(vec![draft("b", &[])]));
-    let [Decision { act: Act::Ask { duty: Duty::Classify, note: Some(note) }, .. }] = &again[..] else {
+    let [Decision { act: Act::Ask { role: Role::Classify, note: Some(note) }, .. }] = &again[..] else {
         panic!("{again:?}")
     };
     assert!(note.contains("`done` is true and `tasks` names 1 task"), "{note}");
