@@ -172,8 +172,8 @@ impl Scheduler {
     }
 
     /// Something outside is looked up or changed for a task; false if that is under way.
-    pub(crate) fn begin_errand(&mut self, task: TaskIx) -> bool {
-        self.state.errands.insert(task)
+    pub(crate) fn begin_lookup(&mut self, task: TaskIx) -> bool {
+        self.state.lookups.insert(task)
     }
 
     /// What is left of a workflow is told to stop; false if it was told already.

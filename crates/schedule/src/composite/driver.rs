@@ -34,10 +34,8 @@ impl Scheduler {
     fn take_step(&mut self, step: Step, outputs: &dyn Outputs) {
         let id = |on: TaskIx| self.id(on).clone();
         match step {
-            Step::Spawn { on, children } => {
-                self.emit(Event::ChildrenSpawned { task: id(on), children: children })
-            }
-            Step::Record(event) => self.emit(event),
+            Step::Spawn { on, children } => self.emit(Event::ChildrenSpawned { task: id(on), children }),
+            Step::Record(event) => self.emit(*event),
             Step::Gate { on, ask } => self.open_gate(on, &ask, outputs),
             Step::RetryAt { on, at } => self.emit(Event::RetryScheduled { task: id(on), at }),
             Step::Succeed { on, output } => self.succeed(on, &output, outputs),
@@ -63,7 +61,7 @@ impl Scheduler {
     }
 
     fn ask_outside(&mut self, on: TaskIx, command: Command) {
-        if self.begin_errand(on) {
+        if self.begin_lookup(on) {
             self.command(command);
         }
     }

@@ -6,6 +6,9 @@ use crate::view::View;
 use convoke_model::{Ask, Cause, CauseKind, ChildSpec, Event, Failure, Payload, Timestamp};
 use serde_json::Value;
 
+/// What follows from how a run stands then.
+type Next = Box<dyn FnOnce(&View<'_>) -> Vec<Step>>;
+
 /// One step of a composite task, carried out by the driver in the order of the list.
 pub enum Step {
     /// Children come into being. Which of them may start is the frontier's decision: their needs have ended.
@@ -16,7 +19,7 @@ pub enum Step {
         children: Vec<ChildSpec>,
     },
     /// A decision with its reason, or something else that must be on disk.
-    Record(Event),
+    Record(Box<Event>),
     /// A person is asked, and the task is parked.
     Gate {
         /// The task.
@@ -93,10 +96,15 @@ pub enum Step {
     /// Something outside is looked up or changed for a task, unless that is under way.
     Outside(TaskIx, Command),
     /// What follows once the steps before it are taken.
-    Then(Box<dyn FnOnce(&View<'_>) -> Vec<Step>>),
+    Then(Next),
 }
 
 impl Step {
+    /// A decision with its reason, or something else that must be on disk.
+    pub fn record(event: Event) -> Step {
+        Step::Record(Box::new(event))
+    }
+
     /// What follows once the steps before it are taken.
     pub fn then(next: impl FnOnce(&View<'_>) -> Vec<Step> + 'static) -> Step {
         Step::Then(Box::new(next))

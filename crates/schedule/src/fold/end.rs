@@ -80,7 +80,7 @@ impl State {
         self.running -= u32::from(was == TaskState::Running);
         self.ended += 1;
         self.tasks[task].ended = self.ended;
-        self.errands.remove(&task);
+        self.lookups.remove(&task);
         if let Some(composite) = self.own_composite(task) {
             composite.ended(self, task, end);
         }

@@ -88,7 +88,7 @@ pub struct State {
     /// Changes of the project that stand in the journal, by the name of its place, and have not been told to it yet.
     pub(crate) settled: HashMap<String, Vec<String>>,
     /// Tasks for which something outside is looked up or changed right now.
-    pub(crate) errands: HashSet<TaskIx>,
+    pub(crate) lookups: HashSet<TaskIx>,
     /// Tasks that begin anew because the run was opened again, and when that was last.
     pub(crate) restarted: HashMap<TaskId, Timestamp>,
     /// What phases came to before they began anew, each of their runs.
@@ -132,7 +132,7 @@ impl State {
             missed_goals: false,
             projects: HashMap::new(),
             settled: HashMap::new(),
-            errands: HashSet::new(),
+            lookups: HashSet::new(),
             superseded: HashMap::new(),
             guidance: Vec::new(),
         }
@@ -187,7 +187,7 @@ impl State {
 
     /// The gates that wait, when nothing else can happen before one is answered.
     pub fn parked(&self) -> Option<Vec<TaskId>> {
-        let waits = self.running > 0 || self.queued > 0 || !self.errands.is_empty();
+        let waits = self.running > 0 || self.queued > 0 || !self.lookups.is_empty();
         let idle = !waits && self.asking > 0 && self.finished.is_none();
         let timed = |task: &Task| matches!(task.state, TaskState::Timed(_) | TaskState::Backoff(_));
         if !idle || self.tasks.indices().any(|ix| timed(&self.tasks[ix])) {

@@ -32,7 +32,7 @@ impl View<'_> {
         if let Some(steps) = self.collect_first(on, &decision.act) {
             return steps;
         }
-        let mut steps = vec![Step::Record(Event::Routed {
+        let mut steps = vec![Step::record(Event::Routed {
             task: self.tasks[goal].id.clone(),
             chosen: decision.chosen.to_owned(),
             reason: clipped(&decision.reason),
@@ -84,7 +84,7 @@ impl View<'_> {
         let note = |tool: String| {
             let message = format!("there is no tool `{tool}`: the task does without it");
             let task = Some(self.tasks[on].id.clone());
-            Step::Record(Event::Noted { task, code: "unknown_tool".into(), message })
+            Step::record(Event::Noted { task, code: "unknown_tool".into(), message })
         };
         std::iter::once(Step::Spawn { on, children }).chain(dropped.into_iter().map(note)).collect()
     }

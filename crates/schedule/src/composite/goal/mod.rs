@@ -55,7 +55,7 @@ impl Composite for GoalTask {
         match view.node(task).kind {
             Kind::Goal(_) => {
                 let id = view.id(task).clone();
-                vec![Step::Record(Event::TaskStarted { task: id, until: None, inputs: None })]
+                vec![Step::record(Event::TaskStarted { task: id, until: None, inputs: None })]
             }
             _ => vec![Step::Revisit(self.root(view, task))],
         }

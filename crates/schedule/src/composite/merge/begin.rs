@@ -41,7 +41,7 @@ impl State {
         missing: Vec<Missing>,
     ) -> Step {
         let (task, strategy) = (self.tasks[task].id.clone(), strategy.word().to_owned());
-        Step::Record(Event::MergeStarted { task, strategy, sources, missing, closed: true })
+        Step::record(Event::MergeStarted { task, strategy, sources, missing, closed: true })
     }
 
     /// A verify task can start.
@@ -52,7 +52,7 @@ impl State {
             let failure = Failure::new(Class::Fatal, message).reason("too_few_sources");
             return vec![Step::Fail { on: task, failure }];
         };
-        vec![Step::Record(Event::MergeStarted {
+        vec![Step::record(Event::MergeStarted {
             task: self.tasks[task].id.clone(),
             strategy: "verify".to_owned(),
             sources: vec![self.tasks[answer].id.clone()],

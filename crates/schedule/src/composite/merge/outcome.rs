@@ -66,7 +66,7 @@ impl View<'_> {
     /// Recorded, so that the run is known to lack them also after a crash.
     pub(super) fn outputs_missed_by(&self, task: TaskIx, missing: Vec<Missing>) -> Option<Step> {
         let task = self.tasks[task].id.clone();
-        (!missing.is_empty()).then(|| Step::Record(Event::OutputsMissed { task, missing }))
+        (!missing.is_empty()).then(|| Step::record(Event::OutputsMissed { task, missing }))
     }
 
     /// Votes are counted; nothing decided is a result, unless the rule says otherwise.

@@ -27,7 +27,7 @@ impl State {
 
     fn collects(&self, task: TaskIx, missing: Vec<Missing>, closed: bool) -> Step {
         let (task, strategy) = (self.tasks[task].id.clone(), Strategy::Progressive.word().to_owned());
-        Step::Record(Event::MergeStarted { task, strategy, sources: Vec::new(), missing, closed })
+        Step::record(Event::MergeStarted { task, strategy, sources: Vec::new(), missing, closed })
     }
 
     /// The time to wait is over; the merge begins, or ends, with what is there.
@@ -61,7 +61,7 @@ impl State {
             }
         };
         let task = Some(self.tasks[task].id.clone());
-        Step::Record(Event::Noted { task, code: "deadline_passed".to_owned(), message })
+        Step::record(Event::Noted { task, code: "deadline_passed".to_owned(), message })
     }
 
     /// Nothing more is waited for.

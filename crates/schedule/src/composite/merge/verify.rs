@@ -99,7 +99,7 @@ impl View<'_> {
         });
         let tell = |(code, message): (&str, Option<String>)| {
             let task = Some(self.tasks[task].id.clone());
-            Some(Step::Record(Event::Noted { task, code: code.to_owned(), message: message? }))
+            Some(Step::record(Event::Noted { task, code: code.to_owned(), message: message? }))
         };
         told.into_iter().filter_map(tell).chain([Step::Succeed { on: task, output }]).collect()
     }

@@ -56,7 +56,7 @@ impl State {
     /// What was looked for is there or not; the step that depends on it is decided now.
     pub(crate) fn files_seen(&mut self, id: &TaskId, present: &[String], absent: &[String]) -> Folded {
         let task = self.known(id, "files_seen")?;
-        self.errands.remove(&task);
+        self.lookups.remove(&task);
         let files = &mut self.phase_state_mut(task).files;
         files.extend(present.iter().map(|path| (path.clone(), true)));
         files.extend(absent.iter().map(|path| (path.clone(), false)));
@@ -79,7 +79,7 @@ impl State {
         }
         if let Some(id) = id {
             let task = self.known(id, "project_seen")?;
-            self.errands.remove(&task);
+            self.lookups.remove(&task);
             self.phase_state_mut(task).recorded.patched = true;
             let (child, frame) = (self.patched_by(task), self.tasks[task].place.frame);
             self.frame_mut(frame).pipeline.patched.push(child);

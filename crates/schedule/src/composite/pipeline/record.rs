@@ -92,19 +92,19 @@ impl View<'_> {
         let id = &self.tasks[task].id;
         let changes = (unit.changes_state() && !recorded.changed).then(|| {
             let (flags, metadata) = (unit.flags.clone(), unit.metadata.clone());
-            Step::Record(Event::StateChanged { task: id.clone(), flags, metadata })
+            Step::record(Event::StateChanged { task: id.clone(), flags, metadata })
         });
         let attempt = self.tries(task).len() as u32;
         let announced = unit.announced.iter().skip(recorded.announced).map(|(kind, implied, payload)| {
             let payload = store(self.outputs, payload);
             let (task, kind) = (id.clone(), kind.clone());
-            Step::Record(Event::Announced { task, attempt, kind, implied: *implied, payload })
+            Step::record(Event::Announced { task, attempt, kind, implied: *implied, payload })
         });
         changes.into_iter().chain(announced).collect()
     }
 
     fn patch_project(&self, task: TaskIx, patch: &Value) -> Option<Step> {
-        if self.errands.contains(&task) {
+        if self.lookups.contains(&task) {
             return None;
         }
         let (key, patch) = (self.change_key(self.patched_by(task)), store(self.outputs, patch));

@@ -108,7 +108,7 @@ impl View<'_> {
             }
         }
         let words: Vec<&str> = edges.taken.iter().map(|(_, words)| words.as_str()).collect();
-        Step::Record(Event::Routed {
+        Step::record(Event::Routed {
             task: self.tasks[task].id.clone(),
             chosen: "start".to_owned(),
             reason: words.join("; "),
@@ -119,7 +119,7 @@ impl View<'_> {
     }
 
     fn refused_by(&self, task: TaskIx, refused: &[String]) -> Step {
-        Step::Record(Event::Routed {
+        Step::record(Event::Routed {
             task: self.tasks[task].id.clone(),
             chosen: "skip".to_owned(),
             reason: refused.join("; "),

@@ -98,7 +98,7 @@ impl View<'_> {
             ChildSpec::new(key, ChildKind::Collect { of })
         };
         let children = asks.into_iter().map(question).collect();
-        vec![Step::Record(routed), Step::Spawn { on, children }]
+        vec![Step::record(routed), Step::Spawn { on, children }]
     }
 
     /// What whoever puts everything together is asked about: results and digests. `None` where it is all results.

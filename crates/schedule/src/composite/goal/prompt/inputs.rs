@@ -25,7 +25,7 @@ impl View<'_> {
     pub(in crate::composite::goal) fn note_inputs_in_part(&self, on: TaskIx) -> Option<Step> {
         let message = self.inputs_in_part(on)?;
         let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
-        Some(Step::Record(Event::Noted { task, code, message }))
+        Some(Step::record(Event::Noted { task, code, message }))
     }
 
     /// Those of what a task builds on that whoever is asked is shown.
