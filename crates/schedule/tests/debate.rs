@@ -75,7 +75,7 @@ impl Composite for Debate {
     }
 
     fn prompt(&self, view: &View<'_>, child: TaskIx, mut call: AgentCall) -> Result<AgentCall, Failure> {
-        let task = view.asker(child).expect("a child has a task that asks it");
+        let task = view.parent_of(child).expect("a child has a task that asks it");
         let heard = view.children(task).iter().filter(|other| view.output(**other).is_some());
         for other in heard {
             call.prompt = format!("{}\n{}: {}", call.prompt, view.id(*other), view.json_of(*other)["result"]);

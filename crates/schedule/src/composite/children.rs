@@ -30,20 +30,20 @@ impl State {
     }
 
     /// The task that spawned a child.
-    pub fn asker(&self, child: TaskIx) -> Option<TaskIx> {
-        self.tasks[child].question.as_ref().and(self.tasks[child].place.within)
+    pub fn parent_of(&self, child: TaskIx) -> Option<TaskIx> {
+        self.tasks[child].spec.as_ref().and(self.tasks[child].place.within)
     }
 
     /// What a child was spawned for.
-    pub fn asked_about(&self, child: TaskIx) -> Option<&ChildKind> {
-        self.tasks[child].question.as_ref().map(|question| &question.kind)
+    pub fn child_kind(&self, child: TaskIx) -> Option<&ChildKind> {
+        self.tasks[child].spec.as_ref().map(|spec| &spec.kind)
     }
 
     /// Fold: children were spawned.
-    pub(crate) fn asked(&mut self, id: &TaskId, questions: &[ChildSpec]) -> Folded {
-        let task = self.begun(id, "asked")?;
-        let nobody = || illegal(&format!("asked by {id}"), "its step has nobody to ask that");
-        let kind = questions.first().map(|question| &question.kind);
+    pub(crate) fn children_spawned(&mut self, id: &TaskId, children: &[ChildSpec]) -> Folded {
+        let task = self.begun(id, "children_spawned")?;
+        let nobody = || illegal(&format!("children_spawned of {id}"), "its step has no such children");
+        let kind = children.first().map(|spec| &spec.kind);
         let composite = match kind {
             Some(kind) => self.composite_for(task, kind),
             None => self.own_composite(task),
@@ -52,19 +52,19 @@ impl State {
         composite.before_spawning(self, task);
         if !composite.may_spawn(self, task) {
             let state = self.tasks[task].state;
-            return Err(illegal(&format!("asked of {id}"), &format!("the task is {state:?}")));
+            return Err(illegal(&format!("children_spawned of {id}"), &format!("the task is {state:?}")));
         }
         self.note_start(task);
         self.open_children(task);
         self.tasks[task].wishes = false;
-        for question in questions {
-            let node = composite.worker(self, task, &question.kind).ok_or_else(nobody)?;
-            let child = question.child_of(id);
+        for spec in children {
+            let node = composite.worker(self, task, &spec.kind).ok_or_else(nobody)?;
+            let child = spec.child_of(id);
             if self.tasks.find(&child).is_some() {
-                return Err(illegal(&format!("asked by {id}"), "it was asked before"));
+                return Err(illegal(&format!("children_spawned of {id}"), "there is such a child already"));
             }
             let member = self.add_member(task, child, node, None);
-            self.tasks[member].question = Some(Arc::new(question.clone()));
+            self.tasks[member].spec = Some(Arc::new(spec.clone()));
             self.group_mut(task).total += 1;
             composite.spawned(self, task, member);
             self.place_child(&*composite, task, member);
@@ -80,12 +80,12 @@ impl State {
 
     /// A child starts, waits for its needs, or is decided about by its composite.
     fn place_child(&mut self, composite: &dyn Composite, task: TaskIx, child: TaskIx) {
-        let question = self.tasks[child].question.clone().expect("just set");
-        let awaits = self.await_needs(child, question.waits_for());
-        if !composite.starts_by_itself(&question.kind) {
+        let spec = self.tasks[child].spec.clone().expect("just set");
+        let awaits = self.await_needs(child, spec.waits_for());
+        if !composite.starts_by_itself(&spec.kind) {
             self.note_changed(child);
             self.todo(Todo::Group(task));
-        } else if let Some((need, kind)) = self.lost_need(question.waits_for()) {
+        } else if let Some((need, kind)) = self.lost_need(spec.waits_for()) {
             self.todo(Todo::Skip(child, kind, Some(need)));
         } else if awaits == 0 {
             self.offer(child);
@@ -122,7 +122,7 @@ impl State {
 
     /// Fold: a child of a composite has ended. Its composite hears of it, and so does every child that waits for it.
     pub(crate) fn child_ended(&mut self, child: TaskIx, end: End) {
-        if self.tasks[child].question.is_none() {
+        if self.tasks[child].spec.is_none() {
             return;
         }
         self.note_changed(child);
@@ -152,7 +152,7 @@ impl State {
     }
 
     fn starts_by_itself(&self, child: TaskIx) -> bool {
-        let composite = self.composite_above(child).zip(self.asked_about(child));
+        let composite = self.composite_above(child).zip(self.child_kind(child));
         composite.is_none_or(|(composite, about)| composite.starts_by_itself(about))
     }
 

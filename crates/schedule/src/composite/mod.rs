@@ -256,7 +256,7 @@ impl State {
 
     /// The composite that a task works for, if it is a child.
     pub(crate) fn composite_above(&self, child: TaskIx) -> Option<Arc<dyn Composite>> {
-        let (task, about) = self.asker(child).zip(self.asked_about(child))?;
+        let (task, about) = self.parent_of(child).zip(self.child_kind(child))?;
         self.composite_for(task, about)
     }
 

@@ -88,7 +88,7 @@ impl View<'_> {
     fn put_repair(&self, child: TaskIx, mut call: AgentCall) -> Result<AgentCall, Failure> {
         let not_expected = || Failure::new(Class::Fatal, "a repair of what is not expected");
         let task = self.tasks[child].place.within.ok_or_else(not_expected)?;
-        let Some(ChildKind::Reshape { of, problem }) = self.asked_about(child) else {
+        let Some(ChildKind::Reshape { of, problem }) = self.child_kind(child) else {
             return Err(not_expected());
         };
         let source = self.tasks.find(of);
@@ -157,7 +157,7 @@ impl State {
     /// Whether a task waits for repairs of what it needs.
     pub(crate) fn awaits_repair(&self, task: TaskIx) -> bool {
         let asked = |child: &TaskIx| {
-            let question = self.tasks[*child].question.as_ref();
+            let question = self.tasks[*child].spec.as_ref();
             question.is_some_and(|question| matches!(question.kind, ChildKind::Reshape { .. }))
         };
         // Repairs come before all else that a step asks, so the first member tells; looking at all of them whenever

@@ -84,7 +84,7 @@ impl View<'_> {
         mut kept: Vec<Digest>,
     ) -> Result<(String, Vec<Digest>), Failure> {
         // A question numbers what it shows in part itself.
-        let reads_on = self.can_read_on(task) && self.tasks[task].question.is_none();
+        let reads_on = self.can_read_on(task) && self.tasks[task].spec.is_none();
         let shown = self.shown_within(task, (text, what), room, reads_on.then_some(kept.len()))?;
         if reads_on {
             kept.extend(shown.cut.iter().map(|source| self.kept_source(source)));

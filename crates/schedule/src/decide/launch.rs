@@ -401,7 +401,7 @@ impl View<'_> {
 impl State {
     /// How messages and scripts know who is asked: a step by its name, a helper by its step and what it does.
     pub(crate) fn step_word(&self, task: TaskIx) -> Arc<str> {
-        match (&self.tasks[task].question, self.tasks[task].place.within) {
+        match (&self.tasks[task].spec, self.tasks[task].place.within) {
             (Some(question), Some(asks)) => {
                 let asks = self.root_of(asks);
                 format!("{}/{}", self.node(asks).name, question.kind.word()).into()

@@ -50,7 +50,7 @@ impl State {
                 self.merge_started(task, strategy, sources, missing, *closed)
             }
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
-            Event::ChildrenSpawned { task, children: questions } => self.asked(task, questions),
+            Event::ChildrenSpawned { task, children } => self.children_spawned(task, children),
             Event::Routed { task, chosen, reason, from, about, .. } => {
                 self.routed(about.as_ref(), chosen, reason)?;
                 self.phase_routed(task, chosen, reason, from)

@@ -70,8 +70,8 @@ pub(crate) struct Task {
     pub group: Option<Box<Group>>,
     /// What it merges, for reduce and verify.
     pub merging: Option<Arc<Merging>>,
-    /// What it answers, for a child of such a task.
-    pub question: Option<Arc<ChildSpec>>,
+    /// What it was spawned for, for a child of a composite task.
+    pub spec: Option<Arc<ChildSpec>>,
     /// How the work on it went, for tasks of a goal and their roles.
     pub progress: Option<Box<ItemProgress>>,
     /// What its own attempts used.
@@ -177,7 +177,7 @@ impl Tasks {
             wishes: false,
             group: None,
             merging: None,
-            question: None,
+            spec: None,
             progress: None,
             usage: Usage::default(),
             frame: None,

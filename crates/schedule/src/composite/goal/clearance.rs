@@ -7,7 +7,7 @@ impl State {
     /// A model that calls what it may not is told so and goes on, as one is that makes up a name.
     pub(super) fn role_contract(&self, task: TaskIx, work: &Work) -> Option<Contract> {
         let (role, _) = self.goal_role(task)?;
-        let asks = self.asker(task)?;
+        let asks = self.parent_of(task)?;
         let (goal, _) = self.goal_of(asks)?;
         let mut contract = self.bounds_of(task, work);
         // What is named to goals are tools of servers, which say nothing about those that a coding agent has.

@@ -131,7 +131,7 @@ impl State {
 
     /// What a task of a goal is about.
     pub(crate) fn item_of(&self, task: TaskIx) -> Option<&Item> {
-        match &self.tasks[task].question.as_ref()?.kind {
+        match &self.tasks[task].spec.as_ref()?.kind {
             ChildKind::Item(item) => Some(item),
             _ => None,
         }
@@ -139,7 +139,7 @@ impl State {
 
     /// What a child contributes to a goal, and why it was asked.
     pub(crate) fn goal_role(&self, task: TaskIx) -> Option<(Role, Option<&str>)> {
-        match &self.tasks[task].question.as_ref()?.kind {
+        match &self.tasks[task].spec.as_ref()?.kind {
             ChildKind::Role { role, note } => Some((*role, note.as_deref())),
             ChildKind::Collect { .. } => Some((Role::Collect, None)),
             _ => None,

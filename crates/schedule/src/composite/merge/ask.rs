@@ -30,7 +30,7 @@ impl State {
         let merging = self.merging_of(task).filter(|merging| merging.strategy == Strategy::Rlm);
         let Some(merging) = merging.filter(|_| has_merger) else { return Vec::new() };
         let final_class = matches!(failure.class, Class::Budget | Class::Cancelled | Class::Security);
-        if self.tasks[task].question.is_some() || final_class || self.tasks[task].cancelling.is_some() {
+        if self.tasks[task].spec.is_some() || final_class || self.tasks[task].cancelling.is_some() {
             return Vec::new();
         }
         let id = self.tasks[task].id.clone();
@@ -95,7 +95,7 @@ impl View<'_> {
     }
 
     fn program_query(&self, task: TaskIx, reduce: &Reduce) -> Result<(String, u32), Failure> {
-        match self.tasks[task].question.as_ref().map(|question| &question.kind) {
+        match self.tasks[task].spec.as_ref().map(|question| &question.kind) {
             Some(ChildKind::Program { query, depth, .. }) => {
                 let text = self.read(query).map(|text| text.value()).unwrap_or_default();
                 Ok((text.as_str().unwrap_or_default().to_owned(), *depth))
@@ -135,7 +135,7 @@ impl View<'_> {
                 let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
                 let known = of.iter().filter_map(|mark| index_of(mark, sources.len()));
                 let of = known.map(|index| self.tasks[sources[index]].id.clone()).collect();
-                let depth = match self.tasks[task].question.as_ref().map(|question| &question.kind) {
+                let depth = match self.tasks[task].spec.as_ref().map(|question| &question.kind) {
                     Some(ChildKind::Program { depth, .. }) => depth + 1,
                     _ => 1,
                 };
@@ -150,7 +150,7 @@ impl State {
     /// cites means the same above.
     fn marked(&self, task: TaskIx) -> Option<Arc<Merging>> {
         let mut task = task;
-        while let Some(above) = self.tasks[task].question.as_ref().and(self.tasks[task].place.within) {
+        while let Some(above) = self.tasks[task].spec.as_ref().and(self.tasks[task].place.within) {
             task = above;
         }
         self.merging_of(task)

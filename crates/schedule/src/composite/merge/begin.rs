@@ -10,7 +10,7 @@ impl State {
     /// Records what is merged, and how; fails where too little is there.
     pub(super) fn start_merge(&self, task: TaskIx) -> Vec<Step> {
         let Some(reduce) = self.reduce(task) else { return Vec::new() };
-        if let Some(ChildKind::Program { of, .. }) = self.asked_about(task) {
+        if let Some(ChildKind::Program { of, .. }) = self.child_kind(task) {
             return vec![self.merge_started_by(task, Strategy::Rlm, of.clone(), Vec::new())];
         }
         let found = self.sources(task, reduce);

@@ -86,7 +86,7 @@ impl State {
 
     /// A progressive merge's sources are what its questions were about, in order.
     pub(super) fn note_arrivals(&mut self, task: TaskIx, child: TaskIx) {
-        let question = self.tasks[child].question.clone();
+        let question = self.tasks[child].spec.clone();
         let about = question.as_ref().map(|question| &question.kind);
         let (Some(ChildKind::Merge { of }), Some(merging)) = (about, self.tasks[task].merging.as_ref())
         else {
@@ -97,7 +97,7 @@ impl State {
         }
         let known = of.iter().filter_map(|piece| self.tasks.find(&piece.task));
         let mut new: Vec<TaskIx> = known
-            .filter(|source| self.tasks[*source].question.is_none() && !merging.places.contains_key(source))
+            .filter(|source| self.tasks[*source].spec.is_none() && !merging.places.contains_key(source))
             .collect();
         // Parts of one output stand side by side.
         new.dedup();

@@ -53,8 +53,8 @@ impl View<'_> {
                 (tree, asks)
             }
             Some(mut tree) => {
-                let answered = changed.iter().filter(|child| self.asker(**child) == Some(task));
-                let asked = answered.filter_map(|child| self.tasks[*child].question.as_ref());
+                let answered = changed.iter().filter(|child| self.parent_of(**child) == Some(task));
+                let asked = answered.filter_map(|child| self.tasks[*child].spec.as_ref());
                 let asks = tree.look_behind(asked.map(|question| question.key.as_str()), &answer);
                 (tree, asks)
             }
@@ -142,7 +142,7 @@ impl View<'_> {
     pub(super) fn chosen(&self, child: TaskIx, merging: &Merging) -> Option<TaskIx> {
         let answer = self.json_of(child);
         let source = merging.sources[index_of(answer.get("winner")?.as_str()?, merging.sources.len())?];
-        let ChildKind::Choose { of } = &self.tasks[child].question.as_ref()?.kind else { return None };
+        let ChildKind::Choose { of } = &self.tasks[child].spec.as_ref()?.kind else { return None };
         of.iter().any(|piece| piece.task == self.tasks[source].id).then_some(source)
     }
 }
@@ -173,7 +173,7 @@ impl State {
 
     /// Whether a question was about exactly these pieces.
     fn is_about(&self, child: TaskIx, parts: &[Part]) -> bool {
-        let Some(question) = &self.tasks[child].question else { return false };
+        let Some(question) = &self.tasks[child].spec else { return false };
         let (ChildKind::Merge { of } | ChildKind::Choose { of }) = &question.kind else { return false };
         of.len() == parts.len() && of.iter().zip(parts).all(|(piece, part)| *piece == part.piece)
     }

@@ -135,7 +135,7 @@ impl State {
     /// The sources that a piece was made of.
     pub(super) fn add_origins(&self, piece: &Piece, found: &mut Vec<TaskId>) {
         let task = self.tasks.find(&piece.task);
-        let question = task.and_then(|task| self.tasks[task].question.as_ref());
+        let question = task.and_then(|task| self.tasks[task].spec.as_ref());
         match question.map(|question| &question.kind) {
             Some(ChildKind::Merge { of }) => of.iter().for_each(|piece| self.add_origins(piece, found)),
             _ => found.push(piece.task.clone()),
@@ -223,7 +223,7 @@ impl State {
         let mut usage = self.tasks[task].usage;
         let mut calls = 0;
         for child in &group.members {
-            if self.tasks[*child].question.is_some() && self.tasks[*child].state != TaskState::Waiting {
+            if self.tasks[*child].spec.is_some() && self.tasks[*child].state != TaskState::Waiting {
                 let (below, used) = self.asked_so_far(*child);
                 calls += 1 + below;
                 usage += used;

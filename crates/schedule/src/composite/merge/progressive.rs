@@ -116,13 +116,13 @@ impl View<'_> {
             .sources
             .iter()
             .filter(|source| !lost.iter().any(|gone| gone.task == self.tasks[**source].id));
-        let left = left.count().max(usize::from(self.tasks[last].question.is_none()));
+        let left = left.count().max(usize::from(self.tasks[last].spec.is_none()));
         let missing = [&merging.missing[..], &lost].concat();
         if (left as u32) < reduce.min_sources {
             return vec![Step::Fail { on: task, failure: self.too_few(task, left, &missing, reduce) }];
         }
         let mut merging = Merging { missing, ..merging.clone() };
-        if self.tasks[last].question.is_none() && !merging.sources.contains(&last) {
+        if self.tasks[last].spec.is_none() && !merging.sources.contains(&last) {
             merging.sources.push(last);
         }
         let result = bare(self.json_of(last));
@@ -135,7 +135,7 @@ impl View<'_> {
     /// Whether all that has come is one output that has not the shape of the answer.
     fn is_unshaped(&self, task: TaskIx, reduce: &Reduce, merging: &Merging, pool: &[Part]) -> bool {
         let [only] = pool else { return false };
-        let source = self.tasks.find(&only.piece.task).filter(|task| self.tasks[*task].question.is_none());
+        let source = self.tasks.find(&only.piece.task).filter(|task| self.tasks[*task].spec.is_none());
         let fresh = source.filter(|_| self.group(task).members.is_empty());
         let one = |source| Merging { sources: vec![source], ..merging.clone() };
         fresh.is_some_and(|source| self.lacks_shape(task, reduce, &one(source)))
@@ -181,8 +181,7 @@ impl State {
 
     /// What questions were about.
     fn taken(&self, task: TaskIx) -> HashSet<Piece> {
-        let questions =
-            self.group(task).members.iter().filter_map(|child| self.tasks[*child].question.as_ref());
+        let questions = self.group(task).members.iter().filter_map(|child| self.tasks[*child].spec.as_ref());
         let pieces = questions.flat_map(|question| match &question.kind {
             ChildKind::Merge { of } => of.clone(),
             _ => Vec::new(),
@@ -202,10 +201,10 @@ impl State {
     fn lost_arrivals(&self, task: TaskIx) -> Vec<Missing> {
         let mut lost = Vec::new();
         let failed = self.group(task).members.iter().filter(|child| !self.tasks[**child].succeeded());
-        for question in failed.filter_map(|child| self.tasks[*child].question.as_ref()) {
+        for question in failed.filter_map(|child| self.tasks[*child].spec.as_ref()) {
             let ChildKind::Merge { of } = &question.kind else { continue };
             let own = |piece: &&Piece| {
-                self.tasks.find(&piece.task).is_some_and(|source| self.tasks[source].question.is_none())
+                self.tasks.find(&piece.task).is_some_and(|source| self.tasks[source].spec.is_none())
             };
             for piece in of.iter().filter(own) {
                 if !lost.iter().any(|missing: &Missing| missing.task == piece.task) {

@@ -25,9 +25,9 @@ impl View<'_> {
         child: TaskIx,
         mut call: AgentCall,
     ) -> Result<AgentCall, Failure> {
-        let asked = self.asker(child).and_then(|task| Some((task, self.reduce(task)?)));
+        let asked = self.parent_of(child).and_then(|task| Some((task, self.reduce(task)?)));
         let (task, reduce) = asked.ok_or_else(not_asked)?;
-        let prompt = match self.asked_about(child) {
+        let prompt = match self.child_kind(child) {
             Some(ChildKind::Merge { of }) => {
                 let room = binding_room(&call.settings).map(|room| room.saturating_sub(tokens(&call.prompt)));
                 let (prompt, cut) = self.merge_prompt(task, reduce, of, room)?;

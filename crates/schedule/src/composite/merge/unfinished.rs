@@ -100,14 +100,14 @@ impl State {
     fn accepted(&self, task: TaskIx) -> impl Iterator<Item = TaskIx> {
         let members = self.tasks[task].group.iter().flat_map(|group| group.members.iter().copied());
         members.filter(|child| {
-            let about = self.tasks[*child].question.as_ref().map(|question| &question.kind);
+            let about = self.tasks[*child].spec.as_ref().map(|question| &question.kind);
             matches!(about, Some(ChildKind::Merge { .. } | ChildKind::Choose { .. }))
                 && self.tasks[*child].succeeded()
         })
     }
 
     fn pieces_asked(&self, child: TaskIx) -> &[Piece] {
-        match self.tasks[child].question.as_ref().map(|question| &question.kind) {
+        match self.tasks[child].spec.as_ref().map(|question| &question.kind) {
             Some(ChildKind::Merge { of } | ChildKind::Choose { of }) => of,
             _ => &[],
         }

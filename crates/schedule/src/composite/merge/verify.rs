@@ -35,7 +35,7 @@ impl View<'_> {
             return vec![ask_one(task, 1, ChildKind::Assess { answer })];
         };
         let round = self.children(task).len().div_ceil(2) as u32;
-        let about = self.asked_about(last).expect("a child of a verify task is a question");
+        let about = self.child_kind(last).expect("a child of a verify task is a question");
         match (about, self.tasks[last].succeeded()) {
             (ChildKind::Assess { .. }, false) => self.not_examined(task, last, round, verify),
             (ChildKind::Assess { answer }, true) => {
@@ -107,8 +107,8 @@ impl View<'_> {
     /// Puts what is to be examined or corrected into the call that asks it.
     pub(super) fn put_examination(&self, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
         let (task, verify) =
-            self.asker(child).and_then(|task| Some((task, self.verify(task)?))).ok_or_else(not_asked)?;
-        let prompt = match self.asked_about(child) {
+            self.parent_of(child).and_then(|task| Some((task, self.verify(task)?))).ok_or_else(not_asked)?;
+        let prompt = match self.child_kind(child) {
             Some(ChildKind::Assess { answer }) => self.assess_prompt(task, verify, answer)?,
             Some(ChildKind::Correct { answer, findings }) => {
                 self.correct_prompt(task, verify, answer, findings)?
@@ -169,7 +169,7 @@ impl View<'_> {
     /// Every finding with its round and what became of it.
     fn all_findings(&self, task: TaskIx, verify: &Verify) -> Vec<Value> {
         let assessed = self.group(task).members.iter().filter(|child| {
-            let about = self.tasks[**child].question.as_ref().map(|question| &question.kind);
+            let about = self.tasks[**child].spec.as_ref().map(|question| &question.kind);
             matches!(about, Some(ChildKind::Assess { .. })) && self.tasks[**child].succeeded()
         });
         let said: Vec<Value> = assessed.map(|child| self.json_of(*child)).collect();
@@ -297,7 +297,7 @@ impl State {
     /// The answer and its corrections, oldest first.
     fn answers(&self, task: TaskIx) -> Vec<TaskIx> {
         let corrected = self.group(task).members.iter().copied().filter(|child| {
-            let about = self.tasks[*child].question.as_ref().map(|question| &question.kind);
+            let about = self.tasks[*child].spec.as_ref().map(|question| &question.kind);
             matches!(about, Some(ChildKind::Correct { .. })) && self.tasks[*child].succeeded()
         });
         std::iter::once(self.first_answer(task)).chain(corrected).collect()

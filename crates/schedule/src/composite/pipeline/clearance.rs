@@ -26,7 +26,7 @@ impl View<'_> {
         let workers = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
         let told = |worker: &TaskIx| {
             let reason = self.violation_by(task, phase, *worker)?;
-            let role = self.asked_about(*worker).and_then(|about| self.role_of(phase, about));
+            let role = self.child_kind(*worker).and_then(|about| self.role_of(phase, about));
             Some(json!({
                 "phase": self.node(task).name, "try": self.try_number(task, *worker), "task": self.tasks[*worker].id,
                 "persona": role.map_or(&phase.persona, |role| &role.persona), "reason": reason,
@@ -53,7 +53,7 @@ impl State {
     /// What a persona may do and use.
     pub(super) fn phase_contract(&self, task: TaskIx, work: &Work) -> Option<Contract> {
         let (asks, phase) = self.phase_of(task)?;
-        let about = self.asked_about(task)?;
+        let about = self.child_kind(task)?;
         let role = self.role_of(phase, about);
         let clearance = role.map_or(&phase.clearance, |role| &role.clearance);
         let mut contract = self.bounds_of(task, work);

@@ -186,7 +186,7 @@ impl View<'_> {
 
     /// What was handed to a child; also for who puts together what the child has handed on.
     fn intent_json(&self, child: TaskIx) -> Json {
-        match self.asked_about(child) {
+        match self.child_kind(child) {
             Some(ChildKind::Intent { task, .. }) => {
                 self.read(task).map(|text| text.value()).unwrap_or_default()
             }
@@ -200,7 +200,7 @@ impl View<'_> {
     /// What whoever puts results together is given: each child's work and result.
     pub(super) fn children_json(&self, child: TaskIx) -> Json {
         let Some((task, phase)) = self.phase_of(child) else { return json!([]) };
-        let Some(ChildKind::Aggregate { of }) = self.asked_about(child) else { return json!([]) };
+        let Some(ChildKind::Aggregate { of }) = self.child_kind(child) else { return json!([]) };
         let Some(of) = self.tasks.find(of) else { return json!([]) };
         self.below_json(task, phase, of)
     }
@@ -213,7 +213,7 @@ impl View<'_> {
                 TryProgress::Ended(outcome) => outcome_json(&outcome),
                 _ => Map::new(),
             };
-            if let Some(ChildKind::Intent { persona, .. }) = self.asked_about(*child) {
+            if let Some(ChildKind::Intent { persona, .. }) = self.child_kind(*child) {
                 told.insert("persona".into(), persona.as_str().into());
             }
             told.insert("task".into(), self.intent_json(*child));
@@ -256,7 +256,7 @@ impl View<'_> {
 impl State {
     /// The phase that a task works for.
     pub(crate) fn phase_of(&self, child: TaskIx) -> Option<(TaskIx, &Phase)> {
-        self.tasks[child].question.as_ref()?;
+        self.tasks[child].spec.as_ref()?;
         let task = self.tasks[child].place.within?;
         match &self.node(task).kind {
             Kind::Phase(phase) => Some((task, phase)),
@@ -265,7 +265,7 @@ impl State {
     }
 
     fn phase_json(&self, task: TaskIx, phase: &Phase, child: TaskIx) -> Json {
-        let role = self.asked_about(child).and_then(|about| self.role_of(phase, about));
+        let role = self.child_kind(child).and_then(|about| self.role_of(phase, about));
         let mut told = json!({
             "id": self.called(task),
             "persona": role.map_or(&phase.persona, |role| &role.persona),
@@ -281,7 +281,7 @@ impl State {
 
     /// Which try of the phase a child belongs to, from 1.
     pub(super) fn try_number(&self, task: TaskIx, child: TaskIx) -> u32 {
-        let key = self.tasks[child].question.as_ref().map(|question| question.key.as_str());
+        let key = self.tasks[child].spec.as_ref().map(|question| question.key.as_str());
         let number = key.and_then(|key| key.split('.').next()).and_then(|number| number.parse().ok());
         number.unwrap_or(self.tries(task).len() as u32)
     }

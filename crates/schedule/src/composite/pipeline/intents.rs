@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 impl View<'_> {
     /// The questions that a child's wishes become.
     pub(super) fn intents(&self, child: TaskIx, said: &WorkerAnswer) -> Vec<ChildSpec> {
-        let above = self.tasks[child].question.as_ref().expect("a child of a phase is asked");
+        let above = self.tasks[child].spec.as_ref().expect("a child of a phase is asked");
         let depth = self.depth_of(child) + 1;
         let intent = |(number, wanted): (usize, &super::answer::Wanted)| {
             let (persona, task) = (wanted.persona.clone(), store(self.outputs, &wanted.task));
@@ -30,7 +30,7 @@ impl View<'_> {
 impl State {
     /// Those to whom a child has handed work, if it has.
     pub(super) fn intents_of(&self, task: TaskIx, child: TaskIx, count: usize) -> Vec<TaskIx> {
-        let Some(above) = self.tasks[child].question.as_ref() else { return Vec::new() };
+        let Some(above) = self.tasks[child].spec.as_ref() else { return Vec::new() };
         let id = |number: usize| {
             let key = format!("{}.{number}", above.key);
             TaskId::new(Some(&self.tasks[task].id), "child", Some(&key), 1)
@@ -40,13 +40,13 @@ impl State {
 
     /// Who puts together what came of the work that a child has handed out.
     pub(super) fn aggregate_of(&self, task: TaskIx, child: TaskIx) -> Option<TaskIx> {
-        let key = &self.tasks[child].question.as_ref()?.key;
+        let key = &self.tasks[child].spec.as_ref()?.key;
         self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "aggregate", Some(key), 1))
     }
 
     /// Who has handed its work to a child; to whoever puts results together, who has handed that work out.
     pub(super) fn handed_by(&self, task: TaskIx, child: TaskIx) -> Option<TaskIx> {
-        let question = self.tasks[child].question.as_ref()?;
+        let question = self.tasks[child].spec.as_ref()?;
         match &question.kind {
             ChildKind::Aggregate { of } => self.tasks.find(of),
             ChildKind::Intent { .. } => {
@@ -60,7 +60,7 @@ impl State {
 
     /// How deep a child of a phase stands: a try not at all.
     pub(crate) fn depth_of(&self, child: TaskIx) -> u32 {
-        match self.asked_about(child) {
+        match self.child_kind(child) {
             Some(ChildKind::Intent { depth, .. }) => *depth,
             Some(ChildKind::Aggregate { of }) => self.tasks.find(of).map_or(0, |of| self.depth_of(of)),
             _ => 0,
@@ -74,7 +74,7 @@ impl State {
                 phase.children.iter().find(|role| *role.persona == **persona)
             }
             ChildKind::Aggregate { of } => {
-                let of = self.tasks.find(of).and_then(|of| self.asked_about(of))?;
+                let of = self.tasks.find(of).and_then(|of| self.child_kind(of))?;
                 self.role_of(phase, of)
             }
             _ => None,
@@ -167,7 +167,7 @@ impl State {
         if said.status != Status::Success {
             return Some(format!("`children` with status {}", said.status.word()));
         }
-        let about = self.asked_about(child)?;
+        let about = self.child_kind(child)?;
         if matches!(about, ChildKind::Aggregate { .. }) {
             return Some("what is put together hands out no further work".to_owned());
         }

@@ -106,7 +106,7 @@ impl State {
 
     /// Whose result changes with the end of a child: its own, or that of whoever handed the work out that it puts together.
     fn doer(&self, task: TaskIx, child: TaskIx) -> TaskIx {
-        let puts_together = matches!(self.asked_about(child), Some(ChildKind::Aggregate { .. }));
+        let puts_together = matches!(self.child_kind(child), Some(ChildKind::Aggregate { .. }));
         self.handed_by(task, child).filter(|_| puts_together).unwrap_or(child)
     }
 

@@ -103,7 +103,7 @@ impl State {
     /// The newest try of a phase with everybody that it has handed work to; those before it are over.
     fn of_newest_try(&self, step: TaskIx) -> &[TaskIx] {
         let children = self.tasks[step].group.as_deref().map_or(&[][..], |group| &group.members);
-        let is_try = |child: &TaskIx| matches!(self.asked_about(*child), Some(ChildKind::Try { .. }));
+        let is_try = |child: &TaskIx| matches!(self.child_kind(*child), Some(ChildKind::Try { .. }));
         &children[children.iter().rposition(is_try).unwrap_or(0)..]
     }
 

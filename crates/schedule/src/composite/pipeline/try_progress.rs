@@ -162,7 +162,7 @@ impl View<'_> {
 
     /// What came of work that was handed out: everybody must have succeeded, then it is put together.
     fn handed_out(&self, task: TaskIx, phase: &Phase, child: TaskIx, said: Box<WorkerAnswer>) -> TryProgress {
-        let of_try = matches!(self.asked_about(child), Some(ChildKind::Try { .. }));
+        let of_try = matches!(self.child_kind(child), Some(ChildKind::Try { .. }));
         let children = self.intents_of(task, child, said.children.len());
         if children.is_empty() {
             let questions = self.intents(child, &said);
@@ -216,7 +216,7 @@ impl View<'_> {
 
     fn put_together(&self, task: TaskIx, phase: &Phase, child: TaskIx, below: Vec<Outcome>) -> TryProgress {
         let Some(aggregate) = self.aggregate_of(task, child) else {
-            let key = self.tasks[child].question.as_ref().expect("a child of a phase is asked").key.clone();
+            let key = self.tasks[child].spec.as_ref().expect("a child of a phase is asked").key.clone();
             let about = ChildKind::Aggregate { of: self.tasks[child].id.clone() };
             return TryProgress::Asks(vec![ChildSpec::new(key, about)]);
         };
@@ -258,7 +258,7 @@ impl View<'_> {
 impl State {
     /// The failure of a child is that of who handed the work to it; what it said about the run does not count.
     fn of_child(&self, child: TaskIx, outcome: Outcome) -> Outcome {
-        let who = match self.tasks[child].question.as_deref() {
+        let who = match self.tasks[child].spec.as_deref() {
             Some(ChildSpec { key, kind: ChildKind::Intent { persona, .. }, .. }) => {
                 format!("child {key} ({persona})")
             }

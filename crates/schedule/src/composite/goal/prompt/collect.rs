@@ -49,7 +49,7 @@ impl View<'_> {
     /// Asks for the digests that the last answers allow.
     pub(in crate::composite::goal) fn collect_further(&self, on: TaskIx, changed: &[TaskIx]) -> Vec<Step> {
         let known = self.take_memo::<Collecting>(on).map(|mut known| {
-            known.answered.extend(changed.iter().filter(|child| self.asker(**child) == Some(on)));
+            known.answered.extend(changed.iter().filter(|child| self.parent_of(**child) == Some(on)));
             known
         });
         if self.digests_of(on).any(|digest| self.ends_collecting(digest)) {
@@ -242,14 +242,14 @@ impl State {
 
     /// What a digest is to be made of; `None` of everybody else.
     pub(in crate::composite::goal) fn pieces_of(&self, task: TaskIx) -> Option<&[Piece]> {
-        match &self.tasks[task].question.as_ref()?.kind {
+        match &self.tasks[task].spec.as_ref()?.kind {
             ChildKind::Collect { of } => Some(of),
             _ => None,
         }
     }
 
     fn key_of_digest(&self, task: TaskIx) -> Option<&str> {
-        self.pieces_of(task).and(self.tasks[task].question.as_ref()).map(|question| question.key.as_str())
+        self.pieces_of(task).and(self.tasks[task].spec.as_ref()).map(|question| question.key.as_str())
     }
 }
 
