@@ -116,6 +116,21 @@ pub trait Composite: Send + Sync {
         Vec::new()
     }
 
+    /// The nodes whose outputs it takes as they come, without waiting for the others.
+    fn takes_as_they_come(&self, _node: &Node) -> Vec<NodeIx> {
+        Vec::new()
+    }
+
+    /// What it calls the outputs of other nodes, where it says so.
+    fn titles(&self, _node: &Node) -> Vec<(NodeIx, Arc<str>)> {
+        Vec::new()
+    }
+
+    /// The node whose model its own attempts ask.
+    fn model(&self, _node: &Node) -> Option<NodeIx> {
+        None
+    }
+
     /// An output has arrived that it takes as it comes; nothing where it is to be advanced.
     fn arrived(&self, _view: &View<'_>, _task: TaskIx) -> Vec<Step> {
         Vec::new()

@@ -1,7 +1,7 @@
 //! What the scheduler looks up in a plan again and again, computed once.
 
 use crate::composite::{Composite, Composites};
-use convoke_plan::{Kind, Need, Node, NodeIx, Plan, Reduce, Strategy, Workflow};
+use convoke_plan::{Kind, Need, NodeIx, Plan, Workflow};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,19 +43,16 @@ pub(crate) fn index(plan: &Plan, composites: &Composites) -> Vec<WorkflowIndex> 
 }
 
 fn index_workflow(workflow: &Workflow, composites: &Composites) -> WorkflowIndex {
-    let composites = workflow.nodes.iter().map(|node| composites.of(node)).collect();
+    let composites: Vec<Option<Arc<dyn Composite>>> =
+        workflow.nodes.iter().map(|node| composites.of(node)).collect();
     let by_name = workflow.indexed().map(|(ix, node)| (node.name.clone(), ix)).collect();
     let mut dependents = vec![Vec::new(); workflow.nodes.len()];
     let mut needs = vec![Vec::new(); workflow.nodes.len()];
     let mut inner = vec![false; workflow.nodes.len()];
     let mut arrivals = vec![Vec::new(); workflow.nodes.len()];
     for (ix, node) in workflow.indexed() {
-        if let Kind::Reduce(reduce) = &node.kind
-            && reduce.strategy == Strategy::Progressive
-        {
-            let needed = node.needs.iter().map(|need| need.node).filter(|need| !reduce.of.contains(need));
-            reduce.of.iter().copied().chain(needed).for_each(|of| arrivals[of.0 as usize].push(ix));
-        }
+        let taken = composites[ix.0 as usize].as_ref().map(|composite| composite.takes_as_they_come(node));
+        taken.into_iter().flatten().for_each(|of| arrivals[of.0 as usize].push(ix));
         for need in &node.needs {
             let known: &mut Vec<NodeIx> = &mut dependents[need.node.0 as usize];
             // Needs of one node come one after the other.
@@ -67,7 +64,10 @@ fn index_workflow(workflow: &Workflow, composites: &Composites) -> WorkflowIndex
         members(&node.kind).iter().for_each(|member| inner[member.0 as usize] = true);
     }
     let collects = arrivals.iter().any(|merges| !merges.is_empty());
-    let titles = workflow.nodes.iter().filter_map(merge_of).flat_map(stated_titles).collect();
+    let all = workflow.nodes.iter().zip(&composites);
+    let titles =
+        all.flat_map(|(node, composite)| composite.iter().flat_map(|composite| composite.titles(node)));
+    let titles = titles.collect();
     let budgeted =
         workflow.limits.budget.is_some() || workflow.nodes.iter().any(|node| node.budget.is_some());
     let rounds = further_rounds(workflow);
@@ -93,18 +93,6 @@ fn further_rounds(workflow: &Workflow) -> HashMap<NodeIx, Vec<NodeIx>> {
         }
     }
     rounds
-}
-
-fn merge_of(node: &Node) -> Option<&Reduce> {
-    match &node.kind {
-        Kind::Reduce(reduce) => Some(reduce),
-        _ => None,
-    }
-}
-
-fn stated_titles(reduce: &Reduce) -> impl Iterator<Item = (NodeIx, Arc<str>)> {
-    let stated = reduce.of.iter().zip(&reduce.titles);
-    stated.filter_map(|(node, title)| Some((*node, Arc::from(title.as_deref()?))))
 }
 
 fn needs_by_node(needs: &[Need]) -> Vec<(NodeIx, u32)> {

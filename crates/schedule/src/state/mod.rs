@@ -229,9 +229,11 @@ impl State {
 
     /// The agent whose model the attempts of a task ask: its own, or who writes its programs.
     pub fn agent_of(&self, task: TaskIx) -> Option<&Agent> {
-        let agent = match &self.node(task).kind {
-            Kind::Reduce(reduce) => &self.workflow_of(task).node(reduce.merger?).kind,
-            own => own,
+        let node = self.node(task);
+        let model = self.own_composite(task).map(|composite| composite.model(node));
+        let agent = match model {
+            Some(model) => &self.workflow_of(task).node(model?).kind,
+            None => &node.kind,
         };
         if let Kind::Agent(agent) = agent { Some(agent) } else { None }
     }

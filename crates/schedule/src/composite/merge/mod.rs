@@ -114,6 +114,25 @@ impl Composite for MergeTask {
         }
     }
 
+    fn takes_as_they_come(&self, node: &Node) -> Vec<NodeIx> {
+        let Kind::Reduce(reduce) = &node.kind else { return Vec::new() };
+        if reduce.strategy != Strategy::Progressive {
+            return Vec::new();
+        }
+        let needed = node.needs.iter().map(|need| need.node).filter(|need| !reduce.of.contains(need));
+        reduce.of.iter().copied().chain(needed).collect()
+    }
+
+    fn titles(&self, node: &Node) -> Vec<(NodeIx, Arc<str>)> {
+        let Kind::Reduce(reduce) = &node.kind else { return Vec::new() };
+        let stated = reduce.of.iter().zip(&reduce.titles);
+        stated.filter_map(|(node, title)| Some((*node, Arc::from(title.as_deref()?)))).collect()
+    }
+
+    fn model(&self, node: &Node) -> Option<NodeIx> {
+        if let Kind::Reduce(reduce) = &node.kind { reduce.merger } else { None }
+    }
+
     fn out_of_patience(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
         view.pass_deadline(task)
     }
