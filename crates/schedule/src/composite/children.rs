@@ -1,4 +1,4 @@
-//! Fold: the children of composite tasks. Who was spawned, which of them may start, and what has changed among them.
+//! Fold: the children of composite tasks, which of them may start, and which have changed.
 //!
 //! A child waits until its needs have ended; then the frontier starts it, or its composite decides about it. What has
 //! changed is noted once, for the outermost composite around it, and stays noted until that is advanced, so that what a
@@ -42,13 +42,13 @@ impl State {
     /// Fold: children were spawned.
     pub(crate) fn children_spawned(&mut self, id: &TaskId, children: &[ChildSpec]) -> Folded {
         let task = self.begun(id, "children_spawned")?;
-        let nobody = || illegal(&format!("children_spawned of {id}"), "its step has no such children");
+        let unknown = || illegal(&format!("children_spawned of {id}"), "its step has no such children");
         let kind = children.first().map(|spec| &spec.kind);
         let composite = match kind {
             Some(kind) => self.composite_for(task, kind),
             None => self.own_composite(task),
         };
-        let composite = composite.ok_or_else(nobody)?;
+        let composite = composite.ok_or_else(unknown)?;
         composite.before_spawning(self, task);
         if !composite.may_spawn(self, task) {
             let state = self.tasks[task].state;
@@ -58,7 +58,7 @@ impl State {
         self.open_children(task);
         self.tasks[task].wishes = false;
         for spec in children {
-            let node = composite.worker(self, task, &spec.kind).ok_or_else(nobody)?;
+            let node = composite.worker(self, task, &spec.kind).ok_or_else(unknown)?;
             let child = spec.child_of(id);
             if self.tasks.find(&child).is_some() {
                 return Err(illegal(&format!("children_spawned of {id}"), "there is such a child already"));
@@ -82,7 +82,7 @@ impl State {
     fn place_child(&mut self, composite: &dyn Composite, task: TaskIx, child: TaskIx) {
         let spec = self.tasks[child].spec.clone().expect("just set");
         let awaits = self.await_needs(child, spec.waits_for());
-        if !composite.starts_by_itself(&spec.kind) {
+        if !composite.starts_when_ready(&spec.kind) {
             self.note_changed(child);
             self.todo(Todo::Group(task));
         } else if let Some((need, kind)) = self.lost_need(spec.waits_for()) {
@@ -144,16 +144,16 @@ impl State {
         }
         let waits = self.tasks[waiter].state == TaskState::Waiting;
         match self.lost(need) {
-            _ if !self.starts_by_itself(waiter) => self.note_changed(waiter),
+            _ if !self.starts_when_ready(waiter) => self.note_changed(waiter),
             Some(kind) => self.todo(Todo::Skip(waiter, kind, Some(need))),
             None if waits => self.offer(waiter),
             None => {}
         }
     }
 
-    fn starts_by_itself(&self, child: TaskIx) -> bool {
+    fn starts_when_ready(&self, child: TaskIx) -> bool {
         let composite = self.composite_above(child).zip(self.child_kind(child));
-        composite.is_none_or(|(composite, about)| composite.starts_by_itself(about))
+        composite.is_none_or(|(composite, about)| composite.starts_when_ready(about))
     }
 
     /// Fold: something was spent on a task; every composite around it hears of that.

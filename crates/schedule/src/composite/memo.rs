@@ -1,6 +1,6 @@
 //! What composites remember between two looks, so that a look costs what has changed and not what there is.
 //!
-//! A cache: whoever finds nothing here looks at everything and comes to the same.
+//! A cache: a composite that finds nothing here looks at everything and decides the same.
 
 use crate::state::{State, TaskIx};
 use std::any::Any;

@@ -24,7 +24,7 @@ impl State {
         self.own_composite(task).is_some_and(|composite| composite.skipped_all(self, task))
     }
 
-    /// Why a run is no success, whoever takes a part for the whole: a goal of it failed, or left everything out.
+    /// Why a run is no success although its workflow went on: a goal failed, or left everything out.
     pub(crate) fn what_was_lost(&self) -> Option<Failure> {
         let loss = |task: TaskIx| self.own_composite(task).and_then(|composite| composite.loss(self, task));
         let lost: Vec<String> = self.unreached().into_iter().filter_map(loss).collect();

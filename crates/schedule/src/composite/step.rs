@@ -1,4 +1,4 @@
-//! What a composite decided to do next.
+//! Steps: what a composite task decides, as data.
 
 use crate::scheduler::Command;
 use crate::state::TaskIx;

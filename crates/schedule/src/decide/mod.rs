@@ -144,7 +144,7 @@ impl Scheduler {
     /// A task fails for good, unless it is a composite that knows what to do instead.
     fn fail_unless(&mut self, task: TaskIx, failure: Failure) {
         let composite = self.own_composite(task);
-        match composite.map(|composite| composite.instead_of_failing(self, task, &failure)) {
+        match composite.map(|composite| composite.fall_back(self, task, &failure)) {
             Some(instead) if !instead.is_empty() => instead.into_iter().for_each(|event| self.emit(event)),
             _ => self.fail_task(task, failure),
         }
@@ -206,7 +206,8 @@ impl Scheduler {
     fn ask_for(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         if self.tasks[task].state == TaskState::Open {
             let composite = self.own_composite(task);
-            let asked = composite.map(|composite| composite.asked_by_attempt(&self.view(outputs), task));
+            let asked =
+                composite.map(|composite| composite.attempt_suspended_with(&self.view(outputs), task));
             return self.take_steps(asked.unwrap_or_default(), outputs);
         }
         if self.tasks[task].state != TaskState::Failing {
@@ -247,7 +248,7 @@ impl Scheduler {
         while let Some(alarm) = self.due_alarm() {
             match alarm {
                 Alarm::Wake(task) => self.wake(task, outputs),
-                Alarm::Patience(task) => self.out_of_patience(task, outputs),
+                Alarm::InputTimeout(task) => self.inputs_timed_out(task, outputs),
                 Alarm::Deadline(task) => self.time_out(task, outputs),
                 Alarm::FrameDeadline(frame) => self.time_out_frame(crate::state::FrameIx(frame)),
             }
@@ -255,9 +256,9 @@ impl Scheduler {
     }
 
     /// The time is over for which a composite waits for what it needs.
-    fn out_of_patience(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+    fn inputs_timed_out(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         let composite = self.own_composite(task);
-        let steps = composite.map(|composite| composite.out_of_patience(&self.view(outputs), task));
+        let steps = composite.map(|composite| composite.inputs_timed_out(&self.view(outputs), task));
         self.take_steps(steps.unwrap_or_default(), outputs);
     }
 
@@ -303,8 +304,8 @@ impl View<'_> {
             Some(failure) if failure.reason.as_deref() == Some(reason::BUDGET_ASK) => failure.clone(),
             _ => {
                 let composite = self.own_composite(task);
-                let refusal = composite.and_then(|composite| composite.refusal(self, task));
-                refusal.unwrap_or_else(|| unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts))
+                let rejection = composite.and_then(|composite| composite.rejection(self, task));
+                rejection.unwrap_or_else(|| unknown_outcome(&self.tasks[task].id, self.tasks[task].attempts))
             }
         }
     }

@@ -148,7 +148,7 @@ impl Scheduler {
         if state.live > 0 && state.live == state.waiting {
             return self.give_up_waiting(frame);
         }
-        if self.index_in(frame).collects && self.feed_starving(frame, outputs) {
+        if self.index_in(frame).collects && self.end_idle_wait(frame, outputs) {
             return;
         }
         let state = self.frame(frame);
@@ -158,9 +158,9 @@ impl Scheduler {
     }
 
     /// Nothing else of a workflow goes on, so what a composite still waits for never comes.
-    fn feed_starving(&mut self, frame: FrameIx, outputs: &dyn Outputs) -> bool {
+    fn end_idle_wait(&mut self, frame: FrameIx, outputs: &dyn Outputs) -> bool {
         let starves = |step: &TaskIx| {
-            self.own_composite(*step).is_some_and(|composite| composite.is_starving(self, *step))
+            self.own_composite(*step).is_some_and(|composite| composite.awaits_inputs(self, *step))
         };
         let idle: Vec<TaskIx> = self.frame(frame).steps.iter().copied().filter(starves).collect();
         let state = self.frame(frame);
@@ -169,7 +169,7 @@ impl Scheduler {
             return false;
         };
         let composite = self.own_composite(step);
-        let steps = composite.map(|composite| composite.starved(&self.view(outputs), step));
+        let steps = composite.map(|composite| composite.inputs_exhausted(&self.view(outputs), step));
         self.take_steps(steps.unwrap_or_default(), outputs);
         true
     }

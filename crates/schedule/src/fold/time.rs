@@ -21,7 +21,7 @@ impl State {
         self.timers.postpone(idle, |alarm| match alarm {
             Alarm::Wake(_) => false,
             Alarm::Deadline(task) => tasks[task].state != TaskState::Asking,
-            Alarm::FrameDeadline(_) | Alarm::Patience(_) => true,
+            Alarm::FrameDeadline(_) | Alarm::InputTimeout(_) => true,
         });
     }
 
@@ -30,7 +30,7 @@ impl State {
         let renewed: HashSet<TaskIx> = tasks.iter().filter_map(|id| self.tasks.find(id)).collect();
         self.timers.forget(|alarm| match alarm {
             Alarm::Wake(_) => false,
-            Alarm::Patience(_) => true,
+            Alarm::InputTimeout(_) => true,
             Alarm::Deadline(task) => renewed.contains(&task),
             Alarm::FrameDeadline(_) => true,
         });
@@ -42,7 +42,7 @@ impl State {
         }
         for task in self.tasks.indices() {
             if self.tasks[task].state == TaskState::Waiting {
-                self.arm_patience(task);
+                self.arm_input_timeout(task);
             }
         }
         for frame in (0..self.frames.len() as u32).map(FrameIx) {
@@ -67,10 +67,10 @@ impl State {
     }
 
     /// A composite that waits for what it needs does so for a time of its own.
-    pub(crate) fn arm_patience(&mut self, task: TaskIx) {
-        let limit = self.own_composite(task).and_then(|composite| composite.patience(self.node(task)));
+    pub(crate) fn arm_input_timeout(&mut self, task: TaskIx) {
+        let limit = self.own_composite(task).and_then(|composite| composite.input_timeout(self.node(task)));
         if let Some(limit) = limit {
-            self.timers.arm(self.now + limit, Alarm::Patience(task));
+            self.timers.arm(self.now + limit, Alarm::InputTimeout(task));
         }
     }
 

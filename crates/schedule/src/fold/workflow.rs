@@ -114,7 +114,7 @@ impl State {
             if !node.needs.is_empty() && !self.index_in(frame).inner[ix.0 as usize] {
                 let step = self.add_step(frame, ix, &[]);
                 self.frame_mut(frame).waiting += 1;
-                self.arm_patience(step);
+                self.arm_input_timeout(step);
             }
         }
         let alone = workflow.entry.len() == 1;

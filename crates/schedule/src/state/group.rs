@@ -142,7 +142,7 @@ impl State {
             let name = &workflow.node(*member).name;
             let id = TaskId::new(Some(&self.tasks[task].id.clone()), name, key.as_deref(), 1);
             let added = self.add_member(task, id, *member, None);
-            self.arm_patience(added);
+            self.arm_input_timeout(added);
         }
         let members = self.group(task).members.clone();
         for member in members {

@@ -51,7 +51,7 @@ fn index_workflow(workflow: &Workflow, composites: &Composites) -> WorkflowIndex
     let mut inner = vec![false; workflow.nodes.len()];
     let mut arrivals = vec![Vec::new(); workflow.nodes.len()];
     for (ix, node) in workflow.indexed() {
-        let taken = composites[ix.0 as usize].as_ref().map(|composite| composite.takes_as_they_come(node));
+        let taken = composites[ix.0 as usize].as_ref().map(|composite| composite.streams_from(node));
         taken.into_iter().flatten().for_each(|of| arrivals[of.0 as usize].push(ix));
         for need in &node.needs {
             let known: &mut Vec<NodeIx> = &mut dependents[need.node.0 as usize];

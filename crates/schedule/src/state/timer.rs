@@ -17,7 +17,7 @@ pub(crate) enum Alarm {
     /// A task's time is over.
     Deadline(TaskIx),
     /// A composite waits no longer for what it needs.
-    Patience(TaskIx),
+    InputTimeout(TaskIx),
     /// A workflow's time is over.
     FrameDeadline(u32),
 }

@@ -94,11 +94,11 @@ impl Composite for GoalTask {
         true
     }
 
-    fn starts_by_itself(&self, child: &ChildKind) -> bool {
+    fn starts_when_ready(&self, child: &ChildKind) -> bool {
         !matches!(child, ChildKind::Item(_))
     }
 
-    fn refusal(&self, view: &View<'_>, task: TaskIx) -> Option<Failure> {
+    fn rejection(&self, view: &View<'_>, task: TaskIx) -> Option<Failure> {
         Some(view.refused_goal(task))
     }
 

@@ -99,22 +99,22 @@ impl Composite for MergeTask {
         Some(call.map(|call| Work::Program(Box::new(call))))
     }
 
-    fn asked_by_attempt(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+    fn attempt_suspended_with(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
         view.ask_wishes(task)
     }
 
-    fn instead_of_failing(&self, state: &State, task: TaskIx, failure: &Failure) -> Vec<Event> {
+    fn fall_back(&self, state: &State, task: TaskIx, failure: &Failure) -> Vec<Event> {
         state.fall_back_to_levels(task, failure)
     }
 
-    fn patience(&self, node: &Node) -> Option<Duration> {
+    fn input_timeout(&self, node: &Node) -> Option<Duration> {
         match &node.kind {
             Kind::Reduce(reduce) => reduce.deadline_ms.map(Duration::from_millis),
             _ => None,
         }
     }
 
-    fn takes_as_they_come(&self, node: &Node) -> Vec<NodeIx> {
+    fn streams_from(&self, node: &Node) -> Vec<NodeIx> {
         let Kind::Reduce(reduce) = &node.kind else { return Vec::new() };
         if reduce.strategy != Strategy::Progressive {
             return Vec::new();
@@ -133,7 +133,7 @@ impl Composite for MergeTask {
         if let Kind::Reduce(reduce) = &node.kind { reduce.merger } else { None }
     }
 
-    fn out_of_patience(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+    fn inputs_timed_out(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
         view.pass_deadline(task)
     }
 
@@ -141,11 +141,11 @@ impl Composite for MergeTask {
         view.start_collecting(task)
     }
 
-    fn is_starving(&self, state: &State, task: TaskIx) -> bool {
+    fn awaits_inputs(&self, state: &State, task: TaskIx) -> bool {
         state.is_collecting(task) && state.state(task) == TaskState::Open && state.group(task).open == 0
     }
 
-    fn starved(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
+    fn inputs_exhausted(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
         vec![view.close_arrivals(task)]
     }
 
