@@ -24,7 +24,7 @@ const WORKFLOW: &str = "workflow";
 const INPUT: &str = "input";
 /// What may be cut in the prompts of a goal's roles. Their lists have bounds of their own, and a goal that is cut is another
 /// goal: one that is too long is refused.
-const OF_DUTIES: [&str; 3] = ["context", "guidance", WORKFLOW];
+const OF_ROLES: [&str; 3] = ["context", "guidance", WORKFLOW];
 
 /// So many bytes in tokens.
 pub(crate) fn tokens(text: &str) -> u64 {
@@ -187,7 +187,7 @@ impl State {
         let by_name = &self.index_in(self.tasks[task].place.frame).by_name;
         let (mut sources, mut notes) = (Vec::new(), Vec::new());
         for (name, value) in names.iter_mut() {
-            if is_role && !OF_DUTIES.contains(&&**name) {
+            if is_role && !OF_ROLES.contains(&&**name) {
                 continue;
             }
             let data =
