@@ -8,7 +8,7 @@ use crate::args::RunFlags;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::handover::{Lent, Owner, Seats, Thief, Told, usual_seats};
+use crate::handover::{Lent, Owner, Seats, Tasks, Thief, Told, usual_seats};
 use crate::view::words;
 use convoke_engine::{Executor, Shares};
 use convoke_journal::StateDir;
@@ -16,14 +16,14 @@ use convoke_model::RunId;
 use convoke_plan::Plan;
 use std::io;
 use std::sync::Arc;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Both sides of sharing.
 pub struct Share {
     owner: Owner,
     seats: Arc<Seats>,
     thief: Arc<Thief>,
-    working: JoinHandle<io::Result<u64>>,
+    working: AbortOnDropHandle<io::Result<u64>>,
 }
 
 impl Share {
@@ -46,10 +46,11 @@ impl Share {
             seats: seats.clone(),
             silence: shares.time_to_live,
             longest: longest_call(plan),
+            silent: Tasks::default(),
         };
         let owner = Owner::open(&state.run_dir(run), lent).map_err(unusable)?;
         let thief = Arc::new(Thief::new(state.clone(), table.clone(), seats.clone()).map_err(unusable)?);
-        let working = tokio::spawn(thief.clone().work(None));
+        let working = AbortOnDropHandle::new(tokio::spawn(thief.clone().work(None)));
         Ok(Share { owner, seats, thief, working })
     }
 

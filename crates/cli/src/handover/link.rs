@@ -2,6 +2,7 @@
 //!
 //! Each message is its length and its JSON: values that attempts carry are kept as they were written, line breaks included,
 //! so lines would not do. A message that cannot be read ends the link; both sides treat that as the other's death.
+//! The link owns both tasks that serve its socket: dropping it closes the socket, whoever still holds an [`Outgoing`].
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,7 +12,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
-use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 /// A longer message is a mistake, or an attack on our memory.
@@ -27,11 +27,15 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub struct Link<In, Out> {
     incoming: Receiver<In>,
     outgoing: Outgoing<Out>,
-    writer: JoinHandle<()>,
+    writer: AbortOnDropHandle<()>,
     _reader: AbortOnDropHandle<()>,
 }
 
-/// Where messages are left. Never waits; the attempts' own pace is the bound.
+/// Where messages are left. Never waits: reports and settlements are sent from code that cannot.
+///
+/// The queue has no limit of its own, because what is in it has one. A link carries one attempt. The owner sends one answer
+/// for each question, and the thief has a question for each call or page that is under way. Reports are what is left: an
+/// attempt makes no more of them than its calls have pieces, and an owner that stops reading is gone when its process ends.
 pub struct Outgoing<Out>(UnboundedSender<Option<Out>>);
 
 impl<Out> Clone for Outgoing<Out> {
@@ -58,7 +62,7 @@ where
         let (sender, incoming) = channel(READ_AHEAD);
         let (outgoing, queue) = unbounded_channel();
         let reader = AbortOnDropHandle::new(tokio::spawn(read_all(read, sender)));
-        let writer = tokio::spawn(write_all(write, queue));
+        let writer = AbortOnDropHandle::new(tokio::spawn(write_all(write, queue)));
         Link { incoming, outgoing: Outgoing(outgoing), writer, _reader: reader }
     }
 
@@ -82,7 +86,7 @@ where
         self.outgoing.clone()
     }
 
-    /// Ends the link when everything was sent.
+    /// Ends the link when everything was sent. Dropping it ends it at once, and what was not sent by then is lost.
     pub async fn close(self) {
         let _ = self.outgoing.0.send(None);
         let _ = tokio::time::timeout(LAST_WORDS, self.writer).await;
@@ -137,6 +141,16 @@ mod tests {
         left.close().await;
         assert_eq!(right.next().await, Some(text));
         assert_eq!(right.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_dropped_link_ends_though_others_could_still_speak() {
+        let (a, b) = UnixStream::pair().unwrap();
+        let (left, mut right) = (Link::<(), JsonText>::over(a), Link::<JsonText, ()>::over(b));
+        let _speaker = left.outgoing();
+        drop(left);
+        let heard = tokio::time::timeout(Duration::from_secs(60), right.next()).await;
+        assert_eq!(heard.expect("the end is heard"), None);
     }
 
     #[tokio::test]

@@ -18,10 +18,12 @@ mod owner;
 mod seats;
 mod serve;
 mod socket;
+mod tasks;
 mod thief;
 mod wire;
 
 pub use needs::folder_key;
 pub use owner::{Lent, Owner};
 pub use seats::{Seats, usual_seats};
+pub use tasks::Tasks;
 pub use thief::{Thief, Told};

@@ -10,6 +10,7 @@ use super::needs::Needs;
 use super::seats::Seats;
 use super::serve::{Given, serve};
 use super::socket;
+use super::tasks::Tasks;
 use super::wire::{FromOwner, FromThief, Task};
 use crate::driving::Gear;
 use crate::env;
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -38,6 +40,9 @@ const STEP_TIME: Duration = Duration::from_secs(5);
 
 /// Thieves at one desk: the first, and those that come after its death.
 const CALLERS: usize = 4;
+
+/// Thieves at the door that have not said yet what they come for. Others wait outside.
+const AT_THE_DOOR: usize = 64;
 
 /// A run whose attempts others may perform.
 pub struct Owner {
@@ -62,6 +67,8 @@ pub struct Lent {
     pub silence: Duration,
     /// A call that a silent thief has under way is over after so long at the latest.
     pub longest: Duration,
+    /// Waits for word from silent thieves. Ends with the run: then nothing is held for them any more.
+    pub silent: Tasks,
 }
 
 impl Owner {
@@ -268,7 +275,7 @@ impl Office {
             _ => None,
         };
         if !matches!(answer, Some(FromThief::Ready)) || !desk.give(caller.fence, held) {
-            caller.link.send(FromOwner::Gone);
+            // The thief hears that the link has ended, and takes it as a no.
             return None;
         }
         caller.link.send(FromOwner::Go);
@@ -296,12 +303,17 @@ impl Office {
     }
 }
 
-/// Lets thieves in, each to the desk that it names.
+/// Lets thieves in, each to the desk that it names. Those on their way there go when the door is closed.
 async fn attend(listener: UnixListener, office: Arc<Office>) {
+    let mut guests = JoinSet::new();
     loop {
-        match listener.accept().await {
+        let accepted = tokio::select! {
+            Some(_) = guests.join_next() => continue,
+            accepted = listener.accept(), if guests.len() < AT_THE_DOOR => accepted,
+        };
+        match accepted {
             Ok((stream, _)) if socket::is_ours(&stream) => {
-                tokio::spawn(timeout(STEP_TIME * 2, introduce(stream, office.clone())));
+                guests.spawn(timeout(STEP_TIME * 2, introduce(stream, office.clone())));
             }
             Ok(_) => {}
             // Out of descriptors, say: others will close some.

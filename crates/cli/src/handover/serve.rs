@@ -52,7 +52,7 @@ pub async fn serve(
             service.line.report(silence(given.pid));
             service.line.report(Report::Silent);
             let (line, permits) = (service.line.clone(), std::mem::take(&mut service.permits));
-            tokio::spawn(wait_for_word(link, lent.longest, line, permits));
+            lent.silent.spawn(wait_for_word(link, lent.longest, line, permits));
             service.lost(&cancel).await
         }
     }

@@ -8,6 +8,7 @@ use super::link::Link;
 use super::needs;
 use super::seats::{Seat, Seats};
 use super::socket;
+use super::tasks::Tasks;
 use super::wire::{FromOwner, FromThief, Task};
 use crate::driving::{Equipment, Gear};
 use crate::env;
@@ -53,10 +54,12 @@ pub struct Thief {
     /// What this process has, as keys of needs.
     held: HashSet<u64>,
     equipment: Mutex<HashMap<Gear, Arc<Equipment>>>,
+    /// Ends equipment that made room for another.
+    closing: Tasks,
     finishing: CancellationToken,
     stopping: CancellationToken,
     offers: Arc<Notify>,
-    /// Who is told why offers are not taken, and what was said already.
+    /// Who is told why offers are not taken, and what was said already: each reason once, so that the queue needs no limit.
     voice: Option<UnboundedSender<String>>,
     said: Mutex<HashSet<String>>,
 }
@@ -72,6 +75,7 @@ impl Thief {
             seats,
             folder,
             equipment: Mutex::default(),
+            closing: Tasks::default(),
             finishing: CancellationToken::new(),
             stopping: CancellationToken::new(),
             offers: Arc::default(),
@@ -126,7 +130,7 @@ impl Thief {
             }
         }
         self.table.set_spare(0);
-        ears.close();
+        drop(ears);
         self.close_equipment().await;
         Ok(done)
     }
@@ -219,7 +223,7 @@ impl Thief {
             return equipment.clone();
         }
         if known.len() >= MOST_GEARS {
-            close_unused(&mut known);
+            self.close_unused(&mut known);
         }
         let equipment = Arc::new(Equipment::for_gear(&gear));
         known.insert(gear, equipment.clone());
@@ -269,21 +273,22 @@ impl Thief {
         for equipment in all.into_values() {
             equipment.close().await;
         }
+        self.closing.finish().await;
+    }
+
+    /// Ends what no attempt uses at this moment.
+    fn close_unused(&self, known: &mut HashMap<Gear, Arc<Equipment>>) {
+        for (_, equipment) in known.extract_if(|_, equipment| Arc::strong_count(equipment) == 1) {
+            self.closing.spawn(async move { equipment.close().await });
+        }
     }
 }
 
-/// Ends what no attempt uses at this moment.
-fn close_unused(known: &mut HashMap<Gear, Arc<Equipment>>) {
-    for (_, equipment) in known.extract_if(|_, equipment| Arc::strong_count(equipment) == 1) {
-        tokio::spawn(async move { equipment.close().await });
-    }
-}
-
-/// A thread that hears of offers, and says now and then that this process is alive.
+/// A thread that hears of offers, and says now and then that this process is alive. Ends when it is dropped.
 struct Ears {
     table: Arc<Capacity>,
     closed: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Ears {
@@ -301,12 +306,14 @@ impl Ears {
             }
         };
         let thread = std::thread::Builder::new().name("offers".into()).spawn(listen)?;
-        Ok(Ears { table, closed, thread })
+        Ok(Ears { table, closed, thread: Some(thread) })
     }
+}
 
-    fn close(self) {
+impl Drop for Ears {
+    fn drop(&mut self) {
         self.closed.store(true, Ordering::SeqCst);
         self.table.stir();
-        let _ = self.thread.join();
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
