@@ -1,7 +1,7 @@
 //! The attempts that run: launched, listened to, stopped.
 //!
 //! Every attempt is a task of the runtime that ends by itself or is told to; its end is a fact like any other. A panic
-//! inside an attempt is its failure, not the run's.
+//! inside an attempt is its failure, not the run's. A run that is dropped drops its attempts: nothing goes on behind it.
 
 use crate::executor::Executor;
 use crate::fact::What;
@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 /// How long an attempt that was told to stop may take before it is dropped where it stands.
 const STOP_GRACE: Duration = Duration::from_secs(8);
@@ -36,9 +37,15 @@ pub(crate) struct Attempts {
     tenure: Arc<Tenure>,
     /// What all processes share, where this one takes part.
     steward: Option<Arc<Steward>>,
-    running: HashMap<TaskIx, CancellationToken>,
+    running: HashMap<TaskIx, Running>,
     /// No further call is made: the run is stopping.
     stopping: Arc<AtomicBool>,
+}
+
+/// An attempt under way.
+struct Running {
+    cancel: CancellationToken,
+    _task: AbortOnDropHandle<()>,
 }
 
 impl Attempts {
@@ -69,7 +76,6 @@ impl Attempts {
     /// Starts an attempt. Its start is on disk already.
     pub fn launch(&mut self, task: TaskIx, assignment: Assignment, terms: Terms) {
         let cancel = CancellationToken::new();
-        self.running.insert(task, cancel.clone());
         let attempt = assignment.attempt;
         let line = Arc::new(Line {
             task,
@@ -86,22 +92,23 @@ impl Attempts {
             calls: Mutex::new(terms.calls),
         });
         let work = self.executor.attempt(assignment, line, cancel.clone());
-        let handle = self.handle.clone();
-        tokio::spawn(async move {
-            let end = finish(work, cancel).await;
+        let (handle, told) = (self.handle.clone(), cancel.clone());
+        let _task = AbortOnDropHandle::new(tokio::spawn(async move {
+            let end = finish(work, told).await;
             handle.send(What::Ended { task, attempt, end });
-        });
+        }));
+        self.running.insert(task, Running { cancel, _task });
     }
 
     /// Tells an attempt to stop; its end comes as a fact.
     pub fn abort(&self, task: TaskIx) {
-        if let Some(cancel) = self.running.get(&task) {
-            cancel.cancel();
+        if let Some(running) = self.running.get(&task) {
+            running.cancel.cancel();
         }
     }
 
     pub fn abort_all(&self) {
-        self.running.values().for_each(CancellationToken::cancel);
+        self.running.values().for_each(|running| running.cancel.cancel());
     }
 
     /// Lets no attempt make a further call.

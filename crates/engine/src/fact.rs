@@ -218,6 +218,11 @@ pub enum Capacity {
     },
     /// All processes together have learned something of a service.
     Learned(Box<Learned>),
+    /// Other processes wait for what this one holds, or do not any more.
+    Crowded {
+        /// Whether they do.
+        waits: bool,
+    },
     /// Somebody changed a limit.
     Changed {
         /// Of what.

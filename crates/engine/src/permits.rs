@@ -77,7 +77,7 @@ pub struct Permits {
     /// Whose first model failed in the attempt that is under way, whatever became of the attempt.
     pub(crate) first_failed: HashMap<TaskIx, Outcome>,
     /// Other processes wait for what this one holds.
-    pub crowded: bool,
+    pub(crate) crowded: bool,
     /// The attempts under way, and how many there were.
     running: HashSet<TaskIx>,
     attempts: Flow,

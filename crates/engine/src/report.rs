@@ -304,3 +304,23 @@ impl RunReport {
         self.finished_at = Some(at);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_that_was_lost_has_an_end_and_counts_what_it_used() {
+        let (task, usage) = (TaskId("a".into()), Usage { calls: 2, input_tokens: 10, ..Usage::default() });
+        let events = [
+            Event::AttemptStarted { task: task.clone(), attempt: 1, lease: None },
+            Event::AttemptLost { task: task.clone(), attempt: 1, usage },
+            Event::AttemptStarted { task: task.clone(), attempt: 2, lease: None },
+        ];
+        let stamped = (1..).zip(events).map(|(seq, event)| Stamped { seq, at: Timestamp(seq), event });
+        let report = fold(&stamped.collect::<Vec<_>>());
+        let attempts = &report.tasks[&task].attempts;
+        assert_eq!((attempts[0].ended_at, attempts[1].ended_at), (Some(Timestamp(2)), None));
+        assert_eq!((report.usage, report.tasks[&task].usage, attempts[0].usage), (usage, usage, usage));
+    }
+}

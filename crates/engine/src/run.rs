@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::core::{Core, Effect};
 use crate::durations::Durations;
 use crate::error::EngineError;
-use crate::fact::{Fact, What};
+use crate::fact::{Capacity, Fact, What};
 use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
 use crate::project::Projects;
@@ -63,7 +63,6 @@ impl Run {
     pub async fn drive(mut self) -> Result<Outcome, EngineError> {
         let mut happened = Vec::new();
         loop {
-            self.core.permits.crowded = self.steward.as_ref().is_some_and(|steward| steward.is_crowded());
             let turn = self.core.decide(self.clock.now(), happened); // schedule + govern: in memory
             if turn.events.is_empty() && !turn.effects.is_empty() {
                 self.tenure.confirm().await?; // what needs no commit needs the run to be ours all the same
@@ -179,7 +178,17 @@ impl Run {
             facts.extend(self.messages().await);
         }
         self.expire_grace();
+        if let Some(crowd) = self.crowd() {
+            facts.insert(0, crowd); // what ends in this turn gives back for others
+        }
         facts
+    }
+
+    /// Whether other processes wait for what this one holds, if that has changed.
+    fn crowd(&self) -> Option<Fact> {
+        let waits = self.steward.as_ref()?.is_crowded();
+        let what = What::Capacity(Capacity::Crowded { waits });
+        (waits != self.core.permits.crowded).then(|| Fact { at: self.clock.now(), what })
     }
 
     /// What changes how the run is driven.
@@ -309,4 +318,16 @@ fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {
         Message::Unreadable { .. } => What::Unreadable { message: id },
     };
     Fact { at, what }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_loop_in_the_architecture_is_this_one() {
+        let (page, code) = (include_str!("../../../ARCHITECTURE.md"), include_str!("run.rs"));
+        let shown =
+            page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a listing");
+        let written: Vec<String> = shown.lines().map(|line| format!("    {line}\n")).collect();
+        assert!(code.contains(&written.concat()), "`drive` in ARCHITECTURE.md is not the code's");
+    }
 }

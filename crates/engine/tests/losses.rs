@@ -11,6 +11,8 @@ use convoke_testkit::plan_of;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
 
 /// The first attempt of every task is lost.
@@ -109,4 +111,36 @@ async fn what_had_not_started_when_it_was_stopped_is_not_asked_about() {
         let outcome = drive_by(executor, &plan, journal, resume, Duration::from_secs(1)).await;
         assert_eq!(outcome.status, status, "{why:?}");
     }
+}
+
+/// Says that an attempt has begun, and holds something for as long as the attempt goes on.
+struct Endless(UnboundedSender<Receiver<()>>);
+
+impl Executor for Endless {
+    fn attempt(
+        &self,
+        _assignment: Assignment,
+        _line: Arc<dyn Line>,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'static, AttemptEnd> {
+        let (held, gone) = channel();
+        self.0.send(gone).expect("the test listens");
+        Box::pin(async move {
+            let _held: Sender<()> = held;
+            std::future::pending().await
+        })
+    }
+}
+
+#[tokio::test]
+async fn nothing_goes_on_behind_a_run_that_is_dropped() {
+    let plan = plan_of("workflow: {name: w, entry_point: a}\nagents: [{name: a, prompt: p}]\n", &[]);
+    let (begun, mut attempts) = unbounded_channel();
+    let driven =
+        drive_by(Arc::new(Endless(begun)), &plan, Memory::new(), fresh(&plan), Duration::from_secs(1));
+    let gone = tokio::select! {
+        _ = driven => unreachable!("its attempt does not end"),
+        gone = attempts.recv() => gone.expect("an attempt"),
+    };
+    assert!(gone.await.is_err(), "the attempt was dropped with the run");
 }

@@ -182,8 +182,8 @@ fn while_others_wait_a_lease_goes_back() {
     let (mut desk, turn) = Desk::new(TWO, &machine());
     desk.tell(vec![granted(asked(&turn)[0], 7)]);
     let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
-    desk.core.permits.crowded = true;
-    let turn = desk.tell(vec![desk.finished(first)]);
+    let crowded = What::Capacity(Capacity::Crowded { waits: true });
+    let turn = desk.tell(vec![crowded, desk.finished(first)]);
     assert_eq!((launched(&turn).len(), given_back(&turn)), (0, vec![7]));
 }
 

@@ -238,6 +238,7 @@ impl Core {
                 let shut = self.permits.shut(&service, at + pause, at);
                 shut.into_iter().for_each(|adapted| self.adapted(adapted, turn));
             }
+            Capacity::Crowded { waits } => self.permits.crowded = waits,
             Capacity::Learned(learned) => self.learn(at, *learned, turn),
             Capacity::Noted { code, message } => self.note(at, None, code, message, turn),
         }
