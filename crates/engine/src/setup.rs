@@ -116,7 +116,10 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     };
     scheduler.keep_house(setup.options.limits.house());
     let writer = Arc::new(Writer::start(setup.journal)?);
+    // Facts need no limit: attempts send them, of which there are as many as permits, and an attempt waits for the answer
+    // to each call and for each page to be on disk. A limit would be a deadlock: the run sends facts to itself.
     let (sender, facts) = unbounded_channel();
+    // The run never waits for a watcher. Events that wait here are shared, not copied, and end with the run.
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock, rendering: scheduler.cancellation().clone() };
     let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
@@ -239,6 +242,7 @@ pub fn replay(
     if state.finished().is_some() {
         let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
         let superseded = state.view(&outputs).as_it_stood(superseded);
+        let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
         opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound });
         let reopened = fold(written_under, with(&history, &opening))?;
         ended = Some(std::mem::replace(&mut state, reopened));

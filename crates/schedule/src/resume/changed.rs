@@ -28,7 +28,7 @@ pub fn changed(state: &State, plan: &Plan) -> Changed {
         ids
     };
     let (dropped, opened) = (ids(found.dropped), ids(found.opened));
-    Changed { superseded: state.superseded_by(&dropped), dropped, opened }
+    Changed { superseded: state.superseded_by(&dropped.iter().collect()), dropped, opened }
 }
 
 /// What does not count any more.

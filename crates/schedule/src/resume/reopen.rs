@@ -8,15 +8,16 @@ use crate::resume::lies_below;
 use crate::state::{End, Frame, FrameEnding, FrameIx, State, TaskIx, TaskState};
 use convoke_model::{Ending, RunStatus, Superseded, TaskId};
 use convoke_plan::Hook;
+use indexmap::IndexSet;
 use std::collections::HashSet;
 
 /// What reopening a run means for its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reopening {
     /// Open again; what is finished below them stays.
-    pub tasks: Vec<TaskId>,
+    pub tasks: IndexSet<TaskId>,
     /// Begun anew, with everything below them.
-    pub restarted: Vec<TaskId>,
+    pub restarted: IndexSet<TaskId>,
     /// Phases that had failed: they get new tries.
     pub retried: Vec<TaskId>,
     /// Phases that ran, and of which that is all that is left.
@@ -29,8 +30,8 @@ pub struct Reopening {
 impl Reopening {
     /// A task begins anew, with everything below it.
     pub fn begin_anew(&mut self, task: &TaskId) {
-        self.tasks.push(task.clone());
-        self.restarted.push(task.clone());
+        self.tasks.insert(task.clone());
+        self.restarted.insert(task.clone());
     }
 }
 
@@ -73,7 +74,7 @@ pub fn reopen(state: &State) -> Result<Reopening, NotReopened> {
     }
     state.reopen_unreached(&unreached, &mut found);
     state.restart_summaries(&mut found);
-    found.superseded = state.superseded_by(&found.restarted);
+    found.superseded = state.superseded_by(&found.restarted.iter().collect());
     Ok(found)
 }
 
@@ -102,10 +103,7 @@ impl State {
     /// A workflow that is open again comes to its end again, and tells of it again.
     fn restart_closing_hooks(&self, frame: FrameIx, found: &mut Reopening) {
         for hook in self.closing_hooks(frame) {
-            let id = &self.tasks[hook].id;
-            if !found.restarted.contains(id) {
-                found.restarted.push(id.clone());
-            }
+            found.restarted.insert(self.tasks[hook].id.clone());
         }
     }
 
@@ -165,10 +163,7 @@ impl State {
     fn open_around(&self, task: TaskIx, found: &mut Reopening) -> Vec<TaskIx> {
         let around: Vec<TaskIx> = std::iter::successors(self.above(task), |task| self.above(*task)).collect();
         for task in &around {
-            let id = &self.tasks[*task].id;
-            if !found.tasks.contains(id) {
-                found.tasks.push(id.clone());
-            }
+            found.tasks.insert(self.tasks[*task].id.clone());
             self.tasks[*task].frame.iter().for_each(|frame| self.restart_closing_hooks(*frame, found));
         }
         around
@@ -228,10 +223,7 @@ impl State {
         let mut ids: Vec<TaskId> = stale.into_iter().map(|task| self.tasks[task].id.clone()).collect();
         ids.sort();
         for id in ids {
-            if !found.tasks.contains(&id) {
-                found.tasks.push(id.clone());
-            }
-            found.restarted.push(id);
+            found.begin_anew(&id);
         }
     }
 
@@ -262,6 +254,6 @@ impl State {
                 }
             }
         }
-        found.tasks.push(id);
+        found.tasks.insert(id);
     }
 }

@@ -76,18 +76,20 @@ impl State {
 
     /// Everything below a task that was cut off with it goes on.
     fn goes_on(&self, task: TaskIx, found: &mut Reopening) {
-        found.tasks.push(self.tasks[task].id.clone());
+        found.tasks.insert(self.tasks[task].id.clone());
         for member in self.members_of(task).iter().filter(|member| self.was_stopped(**member)) {
             match self.item_of(*member) {
                 Some(_) => self.goes_on(*member, found),
-                None => found.tasks.push(self.tasks[*member].id.clone()),
+                None => {
+                    found.tasks.insert(self.tasks[*member].id.clone());
+                }
             }
         }
     }
 
     fn is_done_again(&self, task: TaskIx, found: &mut Reopening) {
         let (id, batch) = (self.tasks[task].id.clone(), self.last_batch(task));
-        found.tasks.push(id.clone());
+        found.tasks.insert(id.clone());
         found.rewound.push(id.clone());
         if batch.is_empty() {
             // Of a plan that a person refused only the person's answer is forgotten.
@@ -106,9 +108,8 @@ impl State {
 
     fn begins_anew_below(&self, item: TaskIx, found: &mut Reopening) {
         let id = &self.tasks[item].id;
-        for list in [&mut found.tasks, &mut found.rewound, &mut found.restarted] {
-            list.push(id.clone());
-        }
+        found.begin_anew(id);
+        found.rewound.push(id.clone());
     }
 
     /// Whoever was asked after the last child is asked anew, when the time comes.
@@ -118,27 +119,37 @@ impl State {
         let later = self.members_of(task).iter().rev().take_while(|member| self.item_of(**member).is_none());
         let later = later.copied().filter(|role| self.pieces_of(*role).is_none());
         for role in later.filter(|role| !only_answer || self.is_role(*role, Role::Finalise)) {
-            found.restarted.push(self.tasks[role].id.clone());
+            found.restarted.insert(self.tasks[role].id.clone());
         }
         self.forget_digests(task, found);
     }
 
     /// Digests that nobody could make are asked for anew, and those of what changes. All others stay.
     fn forget_digests(&self, task: TaskIx, found: &mut Reopening) {
-        let mut changed: HashSet<TaskId> = found.tasks.iter().cloned().collect();
+        let mut changed: HashSet<TaskId> = HashSet::new();
         // Whoever puts digests together was asked after whoever made them.
         for digest in self.members_of(task) {
             let Some(pieces) = self.pieces_of(*digest) else { continue };
-            if !self.tasks[*digest].succeeded() || pieces.iter().any(|piece| changed.contains(&piece.task)) {
+            let changes = |task: &TaskId| found.tasks.contains(task) || changed.contains(task);
+            if !self.tasks[*digest].succeeded() || pieces.iter().any(|piece| changes(&piece.task)) {
                 changed.insert(self.tasks[*digest].id.clone());
-                found.restarted.push(self.tasks[*digest].id.clone());
+                found.restarted.insert(self.tasks[*digest].id.clone());
             }
         }
     }
 
     /// Those of a batch that are done again, in order, and whether what they are made from changes.
     fn again_among(&self, batch: &[TaskIx]) -> Vec<(TaskIx, bool)> {
-        let left = |item: &TaskIx| !self.is_replaced(*item, batch) || self.is_missed(*item, batch);
+        let items = || batch.iter().filter_map(|item| Some((*item, self.item_of(*item)?)));
+        let replaced: HashSet<&TaskId> = items().flat_map(|(_, item)| &item.replaces).collect();
+        // What a task that is left to no other lacks as its input.
+        let lacks = |item: TaskIx| !self.tasks[item].succeeded() && !replaced.contains(&self.tasks[item].id);
+        let missed: HashSet<&TaskId> =
+            items().filter(|(item, _)| lacks(*item)).flat_map(|(_, item)| &item.inputs).collect();
+        let left = |item: &TaskIx| {
+            let id = &self.tasks[*item].id;
+            !replaced.contains(id) || missed.contains(id)
+        };
         let open: Vec<TaskIx> = batch.iter().copied().filter(left).collect();
         let mut again: HashSet<TaskIx> = open.iter().copied().filter(|item| self.lacks(*item)).collect();
         let mut anew: HashSet<TaskIx> = HashSet::new();
@@ -159,20 +170,6 @@ impl State {
             .filter(|item| again.contains(item))
             .map(|item| (item, anew.contains(&item)))
             .collect()
-    }
-
-    /// Whether another task was made instead of this one.
-    fn is_replaced(&self, item: TaskIx, batch: &[TaskIx]) -> bool {
-        let id = &self.tasks[item].id;
-        batch.iter().filter_map(|other| self.item_of(*other)).any(|other| other.replaces.contains(id))
-    }
-
-    /// Whether a task that is left to no other lacks this one as its input.
-    fn is_missed(&self, input: TaskIx, batch: &[TaskIx]) -> bool {
-        let id = &self.tasks[input].id;
-        let needs = |item: TaskIx| self.item_of(item).is_some_and(|item| item.inputs.contains(id));
-        let lacks_it = |item: &TaskIx| needs(*item) && !self.tasks[*item].succeeded();
-        batch.iter().any(|item| lacks_it(item) && !self.is_replaced(*item, batch))
     }
 
     /// Whether something of a task is missing, other than for lack of an input.

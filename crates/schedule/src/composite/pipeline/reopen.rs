@@ -87,10 +87,10 @@ impl State {
 
     fn reopen_phase(&self, step: TaskIx, anew: bool, found: &mut Reopening) {
         let id = self.tasks[step].id.clone();
-        found.tasks.push(id.clone());
         if anew {
-            return found.restarted.push(id);
+            return found.begin_anew(&id);
         }
+        found.tasks.insert(id.clone());
         if self.tasks[step].state == TaskState::Ended(End::Failed) {
             found.retried.push(id);
         }
@@ -116,11 +116,10 @@ impl State {
     }
 
     /// What phases came to that begin anew, with everything below these tasks.
-    pub(crate) fn superseded_by(&self, restarted: &[TaskId]) -> Vec<Superseded> {
-        let restarted: HashSet<&TaskId> = restarted.iter().collect();
+    pub(crate) fn superseded_by(&self, restarted: &HashSet<&TaskId>) -> Vec<Superseded> {
         let ran = |step: &TaskIx| {
             let is_phase = matches!(self.node(*step).kind, Kind::Phase(_)) && !self.tries(*step).is_empty();
-            is_phase && lies_below(&self.tasks[*step].id, &restarted)
+            is_phase && lies_below(&self.tasks[*step].id, restarted)
         };
         self.tasks.indices().filter(ran).map(|step| self.superseded(step)).collect()
     }
