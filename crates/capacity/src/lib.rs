@@ -89,7 +89,7 @@ pub use layout::{LEASES, LeaseState, OFFERS, PROCESSES, RESOURCES, VECTOR, WAITE
 pub use leases::{Footing, LONGEST_TTL, Lease, Renewal, Reserved};
 pub use lessons::{Taught, Words};
 pub use liveness::Liveness;
-pub use offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Progress, need};
+pub use offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Progress};
 pub use queue::{IN_A_ROW, PASSES};
 pub use reclaim::Reclaimed;
 pub use resources::{Defined, NAME_BYTES, ResourceId};

@@ -24,7 +24,8 @@ pub struct Offer {
     pub task: String,
     /// Digest of its payload.
     pub payload: [u8; 32],
-    /// What a thief must have, as [`need`] keys; up to 8.
+    /// What a thief must have, such as a folder or a secret, as keys that its offerer makes; up to 8. They are for sorting
+    /// out: what counts are the texts in the payload, which a thief compares before it starts.
     pub needs: Vec<u64>,
 }
 
@@ -87,13 +88,6 @@ pub enum Progress {
     },
     /// It is no longer in the table.
     Gone,
-}
-
-/// A key for something a task needs, such as `secret:NAME` or `dir:/path`. A hash for sorting out: what counts are the texts in the
-/// payload, which a thief compares before it starts.
-pub fn need(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Where an offer is on its way.

@@ -87,7 +87,7 @@ fn instead_of(file: &Path) -> String {
     }
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let beside = files_of(folder);
-    match convoke_plan::source::nearest(name, beside.iter().map(String::as_str)) {
+    match convoke_model::nearest(name, beside.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{}`?", file.with_file_name(near).display()),
         None => {
             "`convoke presets` lists what runs without a file, and `convoke goal` takes a sentence".to_owned()

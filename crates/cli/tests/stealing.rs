@@ -4,7 +4,8 @@
 
 mod support;
 
-use convoke_capacity::{Capacity, Identity, Options, need};
+use convoke_capacity::{Capacity, Identity, Options};
+use convoke_model::fnv;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +65,7 @@ fn worker(world: &World) -> Process {
 fn worker_as(world: &World, command: std::process::Command) -> Process {
     let folder = command.get_current_dir().expect("it is set").display().to_string();
     let worker = Process::start(command);
-    let identity = Identity { working_dir: need(&format!("dir:{folder}")), ..Identity::default() };
+    let identity = Identity { working_dir: fnv(format!("dir:{folder}").bytes()), ..Identity::default() };
     let table =
         Capacity::open(&world.state().join("capacity"), &identity, Options::default()).expect("a table");
     until("somebody would take tasks", || table.spare_elsewhere() > 0);

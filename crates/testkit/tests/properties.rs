@@ -90,11 +90,8 @@ fn script(seed: u64, faults: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
             Work::Program(call) => call.agent.prompt.clone(),
         };
         // Behaviour depends on what is asked, not on when: the same after a crash.
-        let mut mix = seed;
-        for byte in assignment.task.0.bytes().chain([assignment.attempt as u8]) {
-            mix = (mix ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        let mut random = Random::new(mix);
+        let asked = assignment.task.0.bytes().chain([assignment.attempt as u8]);
+        let mut random = Random::new(convoke_model::fnv_from(seed, asked));
         let takes = Duration::from_micros(1 + random.below(30_000));
         if assignment.attempt < 3 && random.percent(faults) {
             return Behaviour::fails(takes, Class::Transient);

@@ -120,7 +120,7 @@ impl Check<'_> {
     fn no_such_provider(&self, key: &str, provider: &str) -> LayerError {
         let known = preset::names_in_words();
         let names = known.split(", ").chain(self.providers.keys().map(String::as_str));
-        let advice = match convoke_plan::source::nearest(provider, names) {
+        let advice = match convoke_model::nearest(provider, names) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known are {known} and names of [providers]"),
         };

@@ -203,7 +203,7 @@ pub fn nearest(path: &[&str]) -> Option<String> {
     let tables = KEYS.iter().map(|(key, _)| as_deep(key));
     let candidates = KEYS.iter().map(|(key, _)| (*key).to_owned()).chain(tables);
     let candidates: Vec<_> = candidates.map(|key| with_name(&key, path)).collect();
-    convoke_plan::source::nearest(&path.join("."), candidates.iter().map(String::as_str)).map(str::to_owned)
+    convoke_model::nearest(&path.join("."), candidates.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// What may stand in the table that a key is in, for people.
@@ -250,7 +250,7 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
 /// The word that a misspelt one was meant to be.
 fn instead(kind: Kind, value: &Scalar) -> String {
     let (Kind::OneOf(words), Scalar::Text(word)) = (kind, value) else { return String::new() };
-    let near = convoke_plan::source::nearest(word, words.iter().copied());
+    let near = convoke_model::nearest(word, words.iter().copied());
     near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 

@@ -181,7 +181,7 @@ fn without_provider(step: &str) -> CommandFailure {
 
 fn with_unknown_provider(step: &str, provider: &str) -> CommandFailure {
     let words = format!("step `{step}` asks provider `{provider}`, which is not available here");
-    let near = convoke_plan::source::nearest(provider, preset::names());
+    let near = convoke_model::nearest(provider, preset::names());
     let failure = CommandFailure::new(Exit::Refused, words);
     near.map(|near| format!("did you mean `{near}`?"))
         .into_iter()

@@ -23,7 +23,7 @@ fn unknown(node: &Node, name: &str, limits: &Limits) -> CommandFailure {
     let known: Vec<_> = limits.resources.iter().map(|(known, _)| known.as_str()).collect();
     let words = format!("{} needs `{name}`, and no configuration says how much of it there is", at(node));
     let failure = CommandFailure::new(Exit::Refused, words);
-    let failure = match convoke_plan::source::nearest(name, known.iter().copied()) {
+    let failure = match convoke_model::nearest(name, known.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None if known.is_empty() => failure,
         None => failure.hint(format!("known are {}", known.join(", "))),

@@ -4,9 +4,8 @@
 //! value itself is never sent.
 
 use crate::env;
-use convoke_capacity::need;
 use convoke_model::reference::names;
-use convoke_model::{Digest, ProviderSettings, Server, Servers, Transport, Work};
+use convoke_model::{Digest, ProviderSettings, Server, Servers, Transport, Work, fnv};
 use convoke_providers::preset;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
@@ -66,11 +65,11 @@ impl Needs {
 
 /// The key of a working directory, in offers and in the table of processes.
 pub fn folder_key(folder: &str) -> u64 {
-    need(&format!("dir:{folder}"))
+    fnv(format!("dir:{folder}").bytes())
 }
 
 fn variable_key(name: &str, value: &Digest) -> u64 {
-    need(&format!("variable:{name}={value}"))
+    fnv(format!("variable:{name}={value}").bytes())
 }
 
 /// Everything that this process has, as keys.

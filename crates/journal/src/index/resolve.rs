@@ -1,7 +1,7 @@
 //! From what a person typed to a run.
 
 use crate::{Error, StateDir};
-use convoke_model::RunId;
+use convoke_model::{RunId, edit_distance};
 
 impl StateDir {
     /// The one run whose name is this, or begins or ends with it.
@@ -25,23 +25,8 @@ fn pick(name: &str, runs: Vec<RunId>) -> Result<RunId, Error> {
 
 /// The run whose name needs the fewest changes, if most of it is as typed.
 fn nearest(name: &str, runs: &[RunId]) -> Option<RunId> {
-    let (far, run) = runs.iter().map(|run| (distance(name, &run.0), run)).min()?;
+    let (far, run) = runs.iter().map(|run| (edit_distance(name, &run.0), run)).min()?;
     (far * 2 <= name.len()).then(|| run.clone())
-}
-
-/// How many characters must be changed, added or left out.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let change = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -77,12 +62,5 @@ mod tests {
         assert_eq!(error.to_string(), text);
         assert_eq!(pick("zzz", runs()).unwrap_err().to_string(), "no run is named `zzz`");
         assert!(matches!(pick("", runs()), Err(Error::UnknownRun { .. })));
-    }
-
-    #[test]
-    fn distance_counts_changes() {
-        for (a, b, far) in [("", "abc", 3), ("abc", "abc", 0), ("kitten", "sitting", 3)] {
-            assert_eq!(distance(a, b), far);
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Advice about a name that leads nowhere.
 
-use crate::source::nearest;
+use convoke_model::nearest;
 
 /// More names than this are not listed.
 const LISTED: usize = 20;

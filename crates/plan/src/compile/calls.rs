@@ -3,8 +3,8 @@
 use super::load::Bundle;
 use crate::check::outline::Outline;
 use crate::diagnostic::Diagnostic;
-use crate::source::nearest;
 use crate::source::workflow::{Entry, InputField, Step, StepKind, Templates, Workflow, WorkflowStep};
+use convoke_model::nearest;
 use indexmap::IndexMap;
 
 type Declared = IndexMap<String, Entry<InputField>>;

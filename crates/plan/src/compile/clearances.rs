@@ -12,10 +12,10 @@ use super::provider::Providers;
 use super::servers;
 use crate::check::suggest;
 use crate::diagnostic::Diagnostic;
-use crate::source::nearest;
 use crate::source::text::Spanned;
 use crate::source::workflow::{Clearance, PhaseStep, StepKind, Worker, Workflow};
 use convoke_model::clearance::ToolName;
+use convoke_model::nearest;
 use std::collections::HashSet;
 
 /// One tool: its server, and its name there.

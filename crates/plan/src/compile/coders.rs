@@ -6,12 +6,12 @@ use super::provider::Providers;
 use super::servers;
 use crate::check::outline::Outline;
 use crate::diagnostic::Diagnostic;
-use crate::source::nearest;
 use crate::source::settings::Provider;
 use crate::source::text::Spanned;
 use crate::source::words::PROGRAMS;
 use crate::source::workflow::{AgentStep, Step, StepKind, Workflow};
 use convoke_model::ProviderSettings;
+use convoke_model::nearest;
 
 /// What an argument of `cli` may stand for.
 const PLACES: [&str; 4] = ["prompt", "system", "model", "schema"];

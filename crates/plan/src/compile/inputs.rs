@@ -4,9 +4,9 @@
 //! value that does not fit is reported. Without one, anything is taken and texts are read by their look.
 
 use crate::plan::{Input, InputRule, Workflow};
-use crate::source::nearest;
 use crate::value::{InputType, read_by_look, read_by_type, zero_value};
 use convoke_model::FieldType;
+use convoke_model::nearest;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 

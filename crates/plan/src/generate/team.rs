@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::keys::manifest::MANIFEST;
-use crate::source::nearest;
 use crate::source::tree::{Node, Pair, Value};
+use convoke_model::nearest;
 
 /// Names of the roster.
 const ROSTER: &[&str] = &["members", "roster", "agents"];

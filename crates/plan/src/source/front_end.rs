@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::nearest::nearest;
 use super::quoting::looks_like_workflow;
 use super::tree::{Node, Pair, Value, scalar};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::generate::{planner, team};
+use convoke_model::nearest;
 
 /// The kinds of files that Convoke reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,7 +27,6 @@ mod json;
 mod limits;
 mod list;
 mod methods;
-mod names;
 mod operators;
 mod parsed;
 mod partials;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use convoke_model::nearest;
 use minijinja::Error;
 use minijinja::machinery::{parse, parse_expr, tokenize};
 
@@ -10,7 +11,6 @@ use super::condition::{self, expression};
 use super::depth;
 use super::environment::syntax;
 use super::error::TemplateError;
-use super::names::nearest;
 use super::partials::{candidates, resolve};
 use super::predicates::TESTS;
 use super::references::{Inclusion, Mentions, Reference, Use, of_expression, of_template};

@@ -325,12 +325,10 @@ impl State {
 
     /// A stated delay is a minimum: jitter only adds, up to a quarter.
     pub(crate) fn with_jitter(&self, task: TaskIx, delay: Duration) -> Duration {
-        let mut hash =
+        let seed =
             self.seed ^ 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(u64::from(self.tasks[task].attempts) + 1);
-        for byte in self.tasks[task].id.0.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        hash ^= hash >> 29;
+        let hash = convoke_model::fnv_from(seed, self.tasks[task].id.0.bytes());
+        let hash = hash ^ (hash >> 29);
         delay + delay.mul_f64((hash % 1000) as f64 / 4000.0)
     }
 

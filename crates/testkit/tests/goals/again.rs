@@ -3,7 +3,7 @@
 //! What models say depends on the seed and on who is asked, never on when, so that a run can be repeated in part.
 
 use crate::kit::*;
-use convoke_model::{Answer, ChildKind, Class, Event, Item, RunStatus, Stamped, TaskId};
+use convoke_model::{Answer, ChildKind, Class, Event, Item, RunStatus, Stamped, TaskId, fnv_from};
 use convoke_plan::Plan;
 use convoke_testkit::{Ended, Random, World};
 use serde_json::{Value, json};
@@ -11,11 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 fn chance(seed: u64, id: &str) -> Random {
-    Random::new(
-        id.bytes().fold(seed ^ 0x9e37_79b9, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        }),
-    )
+    Random::new(fnv_from(seed ^ 0x9e37_79b9, id.bytes()))
 }
 
 fn some_tasks(random: &mut Random, most: u64, broken: bool) -> Vec<Value> {

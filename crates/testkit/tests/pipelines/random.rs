@@ -97,11 +97,7 @@ fn most_rounds(edges: &[Edge], phase: usize) -> u32 {
 
 /// What the worker of a try says; the same whenever it is asked.
 fn said(seed: u64, task: &str) -> Value {
-    let mut mix = seed;
-    for byte in task.bytes() {
-        mix = (mix ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    let mut random = Random::new(mix);
+    let mut random = Random::new(convoke_model::fnv_from(seed, task.bytes()));
     let status = ["success", "success", "success", "validation_fail", "failure"][random.below(5) as usize];
     let events: Vec<Value> =
         EVENTS[..2].iter().filter(|_| random.percent(40)).map(|kind| json!({ "type": kind })).collect();

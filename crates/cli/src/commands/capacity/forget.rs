@@ -67,7 +67,7 @@ fn nothing(
     };
     let failure = CommandFailure::new(Exit::Usage, format!("nothing was learned of `{service}`"));
     let names: Vec<_> = known.keys().map(String::as_str).collect();
-    Err(match convoke_plan::source::nearest(service, names.iter().copied()) {
+    Err(match convoke_model::nearest(service, names.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None if names.is_empty() => failure.hint("nothing was learned of any service"),
         None => failure.hint(format!("known are {}", names.join(", "))),

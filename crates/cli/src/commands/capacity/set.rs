@@ -91,7 +91,7 @@ fn unknown(console: &Console, name: &str, snapshot: &Snapshot) -> CommandFailure
             "`{resource}` is configured; its limit can be set once a run has used it since the machine started"
         ));
     }
-    match convoke_plan::source::nearest(name, names.iter().copied()) {
+    match convoke_model::nearest(name, names.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None if names.is_empty() => failure.hint("no process uses any limit at this moment"),
         None => failure.hint(format!("known are {}", names.join(", "))),

@@ -167,7 +167,7 @@ impl Shown {
         let failure =
             CommandFailure::new(Exit::Usage, format!("run `{}` has no task `{name}`", self.stored.run));
         let names = self.report.tasks.keys().map(|id| &*id.0);
-        Err(match convoke_plan::source::nearest(name, names) {
+        Err(match convoke_model::nearest(name, names) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(format!("convoke show {} lists its tasks", self.stored.run)),
         })

@@ -1,8 +1,8 @@
 //! What came of a run, against what its test expects. Pure.
 
 use super::case::Expect;
+use convoke_model::nearest;
 use convoke_model::{Event, Stamped, TaskId, Usage};
-use convoke_plan::source::nearest;
 use serde_json::{Map, Value};
 
 /// What came of a run.

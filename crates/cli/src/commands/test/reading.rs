@@ -5,7 +5,8 @@
 
 use super::case::Case;
 use convoke_model::RunStatus;
-use convoke_plan::source::{nearest, place_of};
+use convoke_model::nearest;
+use convoke_plan::source::place_of;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::fmt;

@@ -196,7 +196,7 @@ fn unknown_sources(manifest: &Manifest, work: &Work, findings: &mut Vec<Diagnost
             let message = format!("`of` of `synthesis`: no agent is called `{}`", name.value);
             let found =
                 Diagnostic::error("workflow::unknown_value", message, name.span.clone(), "no such agent");
-            findings.push(match super::super::nearest(&name.value, ids.iter().copied()) {
+            findings.push(match convoke_model::nearest(&name.value, ids.iter().copied()) {
                 Some(near) => found.help(format!("did you mean `{near}`?")),
                 None => found.help(format!("agents are {}", ids.join(", "))),
             });

@@ -10,7 +10,7 @@ use super::{Edge, Manifest, never, rounds, texts};
 use crate::check::{circles, suggest};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{STANDARD_EVENTS, TASK_BLOCKED, follows_from};
-use crate::source::nearest;
+use convoke_model::nearest;
 
 /// Everything about a manifest as a whole.
 pub(super) fn judge(manifest: &Manifest, graph: &Graph<'_>, findings: &mut Vec<Diagnostic>) {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use super::super::nearest::nearest;
 use super::super::shape::{Extended, Key, ObjectType, Shape};
 use super::super::text::{SecretText, Spanned, Text};
 use super::super::tree::{Node, Pair, Value};
@@ -14,6 +13,7 @@ use super::super::workflow::{Entry, Names, References, Templates};
 use super::Reader;
 use super::scalars::{Of, head};
 use crate::diagnostic::{Label, Span};
+use convoke_model::nearest;
 
 /// A mapping that is being read.
 pub(super) struct Fields<'t> {

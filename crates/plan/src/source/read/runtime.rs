@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use super::super::keys::runtime::{PLUGIN, PLUGIN_SOURCE};
-use super::super::nearest::nearest;
 use super::super::settings::{
     Checkpoint, PluginSource, PluginUse, Runtime, SkillDiscovery, SkillInjection, Timeouts, ToolOutput,
 };
@@ -17,6 +16,7 @@ use super::fixed::{fixed, models};
 use super::provider::provider;
 use super::scalars::Of;
 use super::server::server;
+use convoke_model::nearest;
 
 /// Reads `runtime`.
 pub(super) fn runtime(cx: &mut Reader<'_>, header: &mut Fields<'_>) -> Runtime {

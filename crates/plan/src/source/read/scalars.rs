@@ -7,12 +7,12 @@ use convoke_model::reference::Unresolved;
 use serde_json::Value as Json;
 
 use super::super::env;
-use super::super::nearest::nearest;
 use super::super::text::{SecretText, Spanned, Text};
 use super::super::tree::scalar::{Typed, shorten, typed};
 use super::super::tree::{Node, Scalar, Value, segments};
 use super::Reader;
 use crate::diagnostic::Span;
+use convoke_model::nearest;
 
 /// Who a value belongs to: `key` of `owner`, for messages.
 #[derive(Clone, Copy)]

@@ -1,7 +1,6 @@
 //! One step: its type decides which keys it may have.
 
 use super::super::keys::step::{STEP_KEYS, StepKey, StepType, step_key};
-use super::super::nearest::nearest;
 use super::super::text::Spanned;
 use super::super::tree::{Node, Pair, Value};
 use super::super::workflow::{Step, StepKind};
@@ -9,6 +8,7 @@ use super::Reader;
 use super::fields::Fields;
 use super::scalars::{Of, head};
 use super::{agent, common, goal, people, reduce, tool, work};
+use convoke_model::nearest;
 
 /// Reads a step; `fallback` names it in messages until its own name is known.
 pub(super) fn step(cx: &mut Reader<'_>, node: &Node, fallback: &str) -> Option<Step> {

@@ -1,5 +1,6 @@
 //! Filters about lists and other things with items.
 
+use convoke_model::fnv;
 use minijinja::value::{Value, ValueIter, ValueKind};
 use minijinja::{Error, State};
 
@@ -80,10 +81,7 @@ pub(super) fn random(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     if all.is_empty() {
         return Ok(Value::UNDEFINED);
     }
-    let hash = python_text(&value).bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let at = usize::try_from(hash % all.len() as u64).unwrap_or(0);
+    let at = usize::try_from(fnv(python_text(&value).bytes()) % all.len() as u64).unwrap_or(0);
     Ok(all.swap_remove(at))
 }
 

@@ -230,7 +230,7 @@ fn find<'a>(
         let ids: Vec<&str> = agents.iter().map(|spec| spec.id.value.as_str()).collect();
         let message = format!("`team` names `{}`, and no agent is called so", name.value);
         let error = Diagnostic::error("workflow::unknown_value", message, name.span.clone(), "no such agent");
-        findings.push(match super::super::nearest(&name.value, ids.iter().copied()) {
+        findings.push(match convoke_model::nearest(&name.value, ids.iter().copied()) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
             None => error.help(format!("agents are {}", ids.join(", "))),
         });

@@ -2,7 +2,6 @@
 
 use indexmap::IndexMap;
 
-use super::super::super::nearest::nearest;
 use super::super::super::settings::{Provider, Runtime};
 use super::super::super::text::{Spanned, Text};
 use super::super::super::words::PROVIDERS;
@@ -12,6 +11,7 @@ use super::super::fields::Fields;
 use super::super::provider;
 use super::super::scalars::Of;
 use crate::diagnostic::Span;
+use convoke_model::nearest;
 
 /// Models by role.
 pub(super) type Roles = IndexMap<String, Entry<Spanned<String>>>;

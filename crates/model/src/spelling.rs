@@ -1,12 +1,15 @@
-//! The nearest known name to one that is not known.
+//! How far one spelling is from another, and the nearest known name to one that is not known.
 
-/// The candidate that a person most likely meant, if any is near enough.
+use std::mem::replace;
+
+/// The candidate that a person most likely meant, if any is near enough. A caller with another rule for what is near enough
+/// has [`edit_distance`].
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(64).map(fold).collect();
     let limit = (name.len() / 3).clamp(1, 3);
     let near = |candidate: &'a str| {
         let letters: Vec<char> = candidate.chars().map(fold).collect();
-        let distance = distance(&name, &letters);
+        let distance = between(&name, &letters);
         // Two names that have no letter in common are no misspellings of each other, however short.
         (distance <= limit && distance < name.len().max(letters.len())).then_some((distance, candidate))
     };
@@ -20,7 +23,12 @@ fn fold(c: char) -> char {
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
-fn distance(a: &[char], b: &[char]) -> usize {
+pub fn edit_distance(a: &str, b: &str) -> usize {
+    let letters = |text: &str| text.chars().collect::<Vec<char>>();
+    between(&letters(a), &letters(b))
+}
+
+fn between(a: &[char], b: &[char]) -> usize {
     let mut before = vec![0; b.len() + 1];
     let mut above: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {
@@ -32,7 +40,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
                 row[j] = row[j].min(before[j - 2] + 1);
             }
         }
-        before = std::mem::replace(&mut above, row);
+        before = replace(&mut above, row);
     }
     above[b.len()]
 }
@@ -54,6 +62,8 @@ mod tests {
             ("wehn", Some("when")),
             ("colour", None),
             ("x", None),
+            ("naem", Some("name")),
+            ("frobnicate", None),
         ];
         assert_eq!(
             (nearest("c", ["a"]), nearest("aa", ["a"]), nearest("tp", ["to"])),
@@ -61,6 +71,13 @@ mod tests {
         );
         for (written, expected) in cases {
             assert_eq!(nearest(written, known), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn changes_are_counted() {
+        for (a, b, far) in [("", "abc", 3), ("abc", "abc", 0), ("kitten", "sitting", 3), ("ab", "ba", 1)] {
+            assert_eq!((edit_distance(a, b), edit_distance(b, a)), (far, far));
         }
     }
 }
