@@ -38,9 +38,9 @@ fn compile_from(path: &str, sources: &dyn Sources, config: &Config, provider: Op
     compile(path, sources, &options(config, provider))
 }
 
-/// Gives agents the models and prices that follow from their providers, where these are others than the plan was made with.
-pub fn settle(plan: &mut Plan, config: &Config, provider: Option<&str>) {
-    convoke_plan::compile::settle(plan, &options(config, provider));
+/// Prepares a stored plan for going on under this configuration.
+pub fn renew(plan: &mut Plan, config: &Config, provider: Option<&str>) {
+    convoke_plan::compile::renew(plan, &options(config, provider));
 }
 
 /// Shows what was found and gives the plan, unless it must not run.
@@ -119,12 +119,19 @@ pub fn options(config: &Config, provider: Option<&str>) -> Options {
         model_override: config.model_override.clone(),
         services: Services(preset::service),
         asks_nobody: config.asks_nobody,
+        answered_by: config.replies.as_deref().map(scripted),
         caps: config.caps,
         degrades: degrades(&config.limits),
         provider_map: provider_map(config),
         addresses: config.addresses.by_service(),
         manifests: config.manifests.clone(),
     }
+}
+
+/// Who answers from a file of scripted replies.
+fn scripted(file: &Path) -> ProviderSettings {
+    let file = Some(file.display().to_string());
+    ProviderSettings { name: "scripted".to_owned(), file, ..ProviderSettings::default() }
 }
 
 /// What names of files stand for. The default provider's settings hold where a file names that provider, too.

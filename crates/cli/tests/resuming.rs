@@ -481,3 +481,21 @@ fn a_run_that_was_killed_before_its_first_event_begins() {
     let resumed = world.run(&["resume", &name]);
     assert_eq!((resumed.code, resumed.stdout), (0, first.stdout), "{}", resumed.stderr);
 }
+
+/// What is refused when a run begins is refused when it goes on: a limit that the changed file cannot keep.
+#[test]
+fn a_run_that_cannot_stay_within_its_changed_limits_does_not_go_on() {
+    let file = |limits: &str| {
+        format!(
+            "workflow: {{name: w, entry_point: all, {limits}input: {{items: {{type: array}}}}}}\nagents: []\nfor_each:\n  \
+             - {{name: all, type: for_each, source: workflow.input.items, as: item, agent: {{name: one, type: script, command: ./tool}}}}\n"
+        )
+    };
+    let world = World::with(&file(""));
+    assert_eq!(world.run(&["run", "w.yaml", "--input", "items=[1, 2, 3]"]).code, 1);
+    world.write("w.yaml", &file("limits: {max_tasks: 3}, "));
+    let refused = world.run(&["resume", &world.newest(), "--accept-changes"]);
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+    let words = "the run needs at least 4 tasks, and its limit is 3 (limits.max_tasks); nothing was spent";
+    assert!(refused.stderr.contains(words) && !refused.stderr.contains("reopened"), "{}", refused.stderr);
+}

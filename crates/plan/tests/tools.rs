@@ -300,7 +300,7 @@ fn a_window_follows_the_model_wherever_its_name_comes_from() {
     let mut plan = world.compile_with(&configured("gpt-4.1")).plan.unwrap();
     assert_eq!(windows(&plan), known);
     // The command line goes over all, also where a stored plan goes on.
-    convoke_plan::compile::settle(&mut plan, &overridden);
+    convoke_plan::compile::renew(&mut plan, &overridden);
     assert_eq!(windows(&plan), [(8192, Model), (9000, Stated), (8192, Model)]);
     let unknown = world.compile_with(&configured("my-own")).plan.unwrap();
     assert_eq!(windows(&unknown), [(128_000, Guess), (9000, Stated), (128_000, Model)]);

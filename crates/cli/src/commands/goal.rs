@@ -1,9 +1,8 @@
 //! `convoke goal`: a sentence becomes a workflow of one goal, which runs like any other.
 
-use super::run::{asks_nobody, begin_with};
+use super::run::{begin_with, with_flags};
 use crate::args::{Format, GoalArgs, InputArgs, RunArgs, RunFlags};
 use crate::compiling;
-use crate::config::Config;
 use crate::console::Console;
 use crate::diagnostics::Tally;
 use crate::exit::Exit;
@@ -54,7 +53,7 @@ fn accepted(
     made: &str,
 ) -> Result<Plan, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
-    let config = Config { asks_nobody: asks_nobody(args), ..console.config.clone() };
+    let config = with_flags(&console.config, args);
     let mut compiled = subject.compile(&config, args.flags.provider.as_deref())?;
     compiled.diagnostics = authors.blame(made, std::mem::take(&mut compiled.diagnostics));
     compiling::show(console, &compiled, strict);

@@ -6,6 +6,7 @@ use crate::compiling;
 use crate::config::Config;
 use crate::configuration;
 use crate::console::Console;
+use crate::driving::admission::Candidate;
 use crate::driving::{Drive, Equipment, destinations};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -14,8 +15,9 @@ use crate::stored;
 use crate::tape::Tape;
 use convoke_engine::{Changes, Start};
 use convoke_journal::{Error, Index, Journal, RunRow, Sqlite, StateDir};
-use convoke_model::{RunId, RunStarted, RunStatus};
-use convoke_plan::{Kind, Plan};
+use convoke_model::{Payload, RunId, RunStarted, RunStatus};
+use convoke_plan::Plan;
+use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -118,7 +120,7 @@ pub fn go_on(
     enter_folder(&started, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
     let prompts_went = destinations::of(&before);
-    let (plan, changed) = match terms.look(console, &started.file, &before)? {
+    let (mut plan, changed) = match terms.look(console, &started.file, &before)? {
         Current::Same(None) => (before, Changes::None),
         Current::Same(Some(now)) => (changes::with_addresses_of(before, &now), Changes::None),
         Current::Gone(path) => {
@@ -133,17 +135,14 @@ pub fn go_on(
             return Err(changes::refusal(&journal, run, before, &plan, &difference));
         }
     };
-    let mut plan = with_provider(plan, console, flags);
-    plan.bound_by(&console.config.caps);
     let tape = tape.or_as_started(&started.metadata);
     let model_override = flags.model.clone();
     let config = Config { asks_nobody: tape.is_replay(), model_override, ..console.config.clone() };
-    compiling::settle(&mut plan, &config, flags.provider.as_deref());
-    let limits = crate::driving::sharing::as_set(console.config.limits.clone(), &state);
-    crate::driving::resources::require(&plan, &limits)?;
-    crate::driving::prices::require(&plan, &config)?;
+    compiling::renew(&mut plan, &config, flags.provider.as_deref());
+    let begun = journal.next_seq() > 1;
+    let inputs = &given_inputs(&started);
+    Candidate { plan: &plan, inputs, config: &config, state: &state, tape: &tape, begun }.admit()?;
     if !tape.is_replay() {
-        destinations::require(&plan, &console.config)?;
         tell_differences(console, &started, &prompts_went, &plan);
     }
     let equipment = Equipment::for_plan(&plan, &tape)?;
@@ -151,6 +150,14 @@ pub fn go_on(
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };
     let start = how_to_start(&journal, started, &plan, changed);
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags }.finish()
+}
+
+/// What the run was started with; its first event holds it.
+fn given_inputs(started: &RunStarted) -> Map<String, Value> {
+    match &started.inputs {
+        Payload::Inline(inputs) => serde_json::from_str(inputs.as_str()).unwrap_or_default(),
+        _ => Map::new(),
+    }
 }
 
 /// A run that was started with `--share` goes on so.
@@ -204,16 +211,4 @@ fn enter_folder(started: &RunStarted, run: &RunId) -> Result<(), CommandFailure>
             format!("run `{run}` was started in `{}`, which cannot be entered: {error}", started.folder);
         CommandFailure::new(Exit::Refused, words)
     })
-}
-
-/// `-p` on resume changes who answers, not what was asked: finished tasks stay finished.
-fn with_provider(mut plan: Plan, console: &Console, flags: &RunFlags) -> Plan {
-    let Some(name) = &flags.provider else { return plan };
-    let provider = compiling::named_at_its_address(&console.config, name);
-    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
-        if let Kind::Agent(agent) = &mut node.kind {
-            Arc::make_mut(&mut agent.settings).provider = provider.settings.clone();
-        }
-    }
-    plan
 }

@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::configuration;
 use crate::console::Console;
 use crate::diagnostics;
+use crate::driving::admission::Candidate;
 use crate::driving::{self, Drive, Equipment};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -18,14 +19,13 @@ use crate::tape::Tape;
 use crate::view::words;
 use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
-use convoke_model::{JsonText, Payload, ProviderSettings, RunStarted};
+use convoke_model::{JsonText, Payload, RunStarted};
+use convoke_plan::Plan;
 use convoke_plan::compile::check_inputs;
 use convoke_plan::view::estimate;
-use convoke_plan::{Kind, Plan};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::hash::{BuildHasher, Hasher};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Checks everything that can be checked, then starts.
@@ -49,27 +49,21 @@ pub fn begin_with(
     console: &Console,
     args: &RunArgs,
     subject: &Subject,
-    mut plan: Plan,
+    plan: Plan,
 ) -> Result<Exit, CommandFailure> {
     if args.print_manifest {
         return print_manifest(console, subject, &plan);
     }
-    if let Some(file) = &args.replies {
-        answer_from(&mut plan, file);
-    }
     let named = check_inputs(plan.root(), &subject.given).map_err(|errors| inputs::refused(&errors))?;
     let inputs = inputs::with_files(console, &plan, named.clone())?;
-    driving::prices::require(&plan, &with_flags(&console.config, args))?;
+    let config = &with_flags(&console.config, args);
     if args.dry_run {
+        driving::prices::require(&plan, config)?;
         return dry_run(console, args, &plan, &named, &inputs);
     }
-    driving::admission::admit(&plan, &inputs, &console.config)?;
-    let limits = driving::sharing::as_set(console.config.limits.clone(), &stored::for_reading(console));
-    driving::resources::require(&plan, &limits)?;
     let tape = Tape::of_run(&args.flags);
-    if !tape.is_replay() {
-        driving::destinations::require(&plan, &console.config)?;
-    }
+    let state = &stored::for_reading(console);
+    Candidate { plan: &plan, inputs: &inputs, config, state, tape: &tape, begun: false }.admit()?;
     let equipment = Equipment::for_plan(&plan, &tape)?;
     start(console, args, subject, plan, inputs, equipment)
 }
@@ -91,25 +85,14 @@ fn print_manifest(console: &Console, subject: &Subject, plan: &Plan) -> Result<E
 }
 
 /// The configuration, as the flags of a run change what is compiled.
-fn with_flags(config: &Config, args: &RunArgs) -> Config {
-    let model_override = args.flags.model.clone();
-    Config { asks_nobody: asks_nobody(args), model_override, ..config.clone() }
+pub fn with_flags(config: &Config, args: &RunArgs) -> Config {
+    let (model_override, replies) = (args.flags.model.clone(), args.replies.clone());
+    Config { asks_nobody: asks_nobody(args), model_override, replies, ..config.clone() }
 }
 
 /// Whether every answer comes from a file.
-pub fn asks_nobody(args: &RunArgs) -> bool {
+fn asks_nobody(args: &RunArgs) -> bool {
     args.replies.is_some() || args.flags.replay.is_some()
-}
-
-/// Has every agent answered from a file of scripted replies.
-fn answer_from(plan: &mut Plan, file: &Path) {
-    let file = Some(file.display().to_string());
-    let scripted = ProviderSettings { name: "scripted".to_owned(), file, ..ProviderSettings::default() };
-    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
-        if let Kind::Agent(agent) = &mut node.kind {
-            Arc::make_mut(&mut agent.settings).provider = scripted.clone();
-        }
-    }
 }
 
 /// Says what would run, and spends nothing. Standard output stays free: it is for results.

@@ -68,6 +68,8 @@ pub struct Config {
     pub price_list: Option<Arc<Catalog>>,
     /// Every answer comes from a file: nobody is paid, and no model is needed.
     pub asks_nobody: bool,
+    /// A file of scripted replies that answers every agent.
+    pub replies: Option<PathBuf>,
     /// `--model`: every agent asks this one.
     pub model_override: Option<String>,
     /// What goals may use, and how far they may go.
@@ -201,6 +203,7 @@ impl Config {
             prices: values.prices(),
             price_list: None,
             asks_nobody: false,
+            replies: None,
             model_override: None,
             goal: goal::read(&values),
             addresses: Addresses::default(),

@@ -77,6 +77,8 @@ pub struct Options {
     pub services: Services,
     /// Every answer comes from a file: nobody is paid, and no model is needed.
     pub asks_nobody: bool,
+    /// Answers every agent, whatever its file and the command line name; models and prices stay those of whom they name.
+    pub answered_by: Option<ProviderSettings>,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,
     /// What holds for execution manifests that say nothing of their own.
@@ -139,11 +141,24 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     Compiled { plan, diagnostics }
 }
 
-/// Gives agents the models that follow from their providers, and the windows and prices of those models. What changes a plan's providers calls it again.
-pub fn settle(plan: &mut Plan, options: &Options) {
+/// Prepares a stored plan for going on with what is chosen and configured now. It changes who answers and how far the run may
+/// go, not what was asked: finished tasks stay finished.
+pub fn renew(plan: &mut Plan, options: &Options) {
+    if let Some(chosen) = &options.provider_override {
+        provider::ask_only(plan, &provider::addressed(options, chosen.clone()));
+    }
+    plan.bound_by(&options.caps);
+    settle(plan, options);
+}
+
+/// Gives agents the models that follow from their providers, and the windows and prices of those models.
+fn settle(plan: &mut Plan, options: &Options) {
     models::give(plan, options);
     windows::give(plan, options);
     prices::give(plan, options);
+    if let Some(only) = &options.answered_by {
+        provider::ask_only(plan, only);
+    }
 }
 
 /// What holds for two models of one step is found twice, at the place where it is written once; what is wrong with the text of a

@@ -10,7 +10,9 @@ use crate::source::settings::{Program as WrittenProgram, Provider};
 use crate::source::text::SecretText;
 use crate::source::words::PROGRAMS;
 use crate::source::workflow::Workflow;
+use crate::{Kind, Plan};
 use convoke_model::{Program, ProviderSettings};
+use std::sync::Arc;
 
 /// Agents of a workflow that name one of these keep it, whatever the command line chooses for the rest.
 const KEPT: [&str; 2] = ["openai", "scripted"];
@@ -88,11 +90,20 @@ impl<'a> Providers<'a> {
 }
 
 /// The settings with the address that holds for their service where they have none of their own.
-fn addressed(options: &Options, mut settings: ProviderSettings) -> ProviderSettings {
+pub(super) fn addressed(options: &Options, mut settings: ProviderSettings) -> ProviderSettings {
     if settings.base_url.as_deref().is_none_or(str::is_empty) {
         settings.base_url = options.addresses.get(&settings.name).cloned();
     }
     settings
+}
+
+/// Has every agent of a plan answered by one provider.
+pub(super) fn ask_only(plan: &mut Plan, provider: &ProviderSettings) {
+    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
+        if let Kind::Agent(agent) = &mut node.kind {
+            Arc::make_mut(&mut agent.settings).provider = provider.clone();
+        }
+    }
 }
 
 /// The file's settings over those of the configuration.
