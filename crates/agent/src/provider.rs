@@ -1,8 +1,9 @@
 //! What the rest of Convoke asks of a model service: one request, one reply.
 //!
-//! A provider retries nothing, prices nothing and judges no answer: `driver` does that for all of them. A dropped
-//! future must close its connection at once, because that is how an attempt is cancelled. Tools are offered and asked
-//! for here; whether one may be called, and calling it, is decided elsewhere.
+//! A provider repeats nothing that a service may have carried out, prices nothing and judges no answer: `driver` does that for
+//! all of them. What it may send again is a request that never left this machine, and one that was refused for an optional
+//! parameter, without that parameter. A dropped future must close its connection at once, because that is how an attempt is
+//! cancelled. Tools are offered and asked for here; whether one may be called, and calling it, is decided elsewhere.
 
 use crate::{Sink, tokens_in, tokens_of};
 use convoke_model::{

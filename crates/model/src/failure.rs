@@ -1,5 +1,7 @@
-//! Failure is typed: a class says what kind of thing went wrong, and one function says what to do about it.
+//! Failure is typed: a class says what kind of thing went wrong.
 //!
+//! [`Failure::remedy`] is what a step's `retry` says about another attempt. The scheduler decides before it what has precedence
+//! (a stop, a spent budget, an attempt that was lost) and after it what a composite does instead of failing.
 //! Nobody greps messages. A failure is journalled, so it is data that can be read back years later.
 
 use serde::{Deserialize, Serialize};
@@ -127,7 +129,7 @@ impl Failure {
         }
     }
 
-    /// Decides what to do after `tried` attempts. The only place that does.
+    /// What a retry policy says after `tried` attempts: the only reading of that policy.
     pub fn remedy(&self, retry: &Retry, tried: u32) -> Remedy {
         if tried >= retry.max_attempts || !retry.on.contains(self.class) || self.is_final() {
             return Remedy::Fail;

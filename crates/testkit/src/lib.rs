@@ -1,4 +1,4 @@
-//! A simulated world for tests: a virtual clock, scripted attempts, injected faults, crashes.
+//! A simulated world for tests: a virtual clock, attempts that succeed or fail by a script, crashes after any commit.
 //!
 //! [`World`] drives the engine's own deciding half ([`convoke_engine::Core`]), so what holds here holds for the code that
 //! ships. Nothing waits: time jumps to the next thing that happens. The same seed gives the same events.
