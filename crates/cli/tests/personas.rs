@@ -38,7 +38,7 @@ const WRITE_AND_COPY: &str = r#"
     - {from: write, to: copy}
 "#;
 
-/// The events that the original tells about, in its words.
+/// The events that a session of personas is told by.
 fn told(events: &Events) -> Vec<String> {
     let told = events.0.iter().filter_map(|event| {
         let (kind, body) = event["event"].as_object().and_then(|event| event.iter().next())?;
@@ -55,7 +55,7 @@ fn told(events: &Events) -> Vec<String> {
 }
 
 #[test]
-fn sd_4_events_come_in_the_order_of_the_original() {
+fn a_run_of_two_phases_tells_its_events_in_order() {
     let replies = "replies:\n  write/try: {status: success, payload: {text: hello}, events: [{type: tasks_planned}]}\n  \
                    copy/try: {status: success, payload: {text: hello}}\n";
     let world = scripted("", WRITE_AND_COPY, replies);

@@ -5,10 +5,10 @@
 mod again;
 #[path = "pipelines/announcing.rs"]
 mod announcing;
+#[path = "pipelines/basics.rs"]
+mod basics;
 #[path = "pipelines/contracts.rs"]
 mod contracts;
-#[path = "pipelines/defects.rs"]
-mod defects;
 #[path = "pipelines/forty.rs"]
 mod forty;
 #[path = "pipelines/handing_on.rs"]
@@ -17,14 +17,14 @@ mod handing_on;
 mod handing_out;
 #[path = "pipelines/kit.rs"]
 mod kit;
-#[path = "pipelines/oracles.rs"]
-mod oracles;
 #[path = "pipelines/outcomes.rs"]
 mod outcomes;
 #[path = "pipelines/random.rs"]
 mod random;
 #[path = "pipelines/reopening.rs"]
 mod reopening;
+#[path = "pipelines/robust.rs"]
+mod robust;
 #[path = "pipelines/rounds.rs"]
 mod rounds;
 #[path = "pipelines/starting.rs"]

@@ -22,7 +22,6 @@ fn ended(tasks: &[Value], execute: &Value) -> (World, Said) {
     (world, said)
 }
 
-/// AO-12 of the oracles.
 #[test]
 fn the_end_says_honestly_what_came_of_it() {
     let (world, said) = ended(&[skipped("a", "no network"), skipped("b", "no key")], &Value::Null);

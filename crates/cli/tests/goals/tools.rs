@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 const TWO_SCRIPTS: &str = "[goal.scripts.count]\ncommand = \"wc\"\nargs = [\"-c\"]\ndescription = \"counts bytes\"\n\
     [goal.scripts.remove]\ncommand = \"rm\"\nargs = [\"precious\"]\ndescription = \"removes it\"\n";
 
-/// AO-11 of the oracles.
 #[test]
 fn only_allowed_tools_are_named_planned_or_run() {
     let mut wants = task("a", "count", &[]);
@@ -58,7 +57,6 @@ fn whoever_plans_is_shown_what_the_tools_are_for() {
     drop(world);
 }
 
-/// AO-6 of the oracles.
 #[test]
 fn without_tools_the_planner_is_told_so_and_the_model_answers() {
     let mut wants = task("a", "look it up", &[]);
@@ -121,7 +119,6 @@ fn a_flag_adds_no_tools() {
     assert!(said.stderr.contains("`scripts__remove` is not among the tools"), "{}", said.stderr);
 }
 
-/// Defect 6 of the original: whatever a tool says on standard error made it a failure.
 #[test]
 fn a_tool_that_says_something_on_standard_error_and_ends_well_has_not_failed() {
     let mut counts = task("a", "count", &[]);

@@ -5,7 +5,7 @@ use convoke_model::{Class, RunStatus};
 use serde_json::{Value, json};
 
 #[test]
-fn defect_8_an_atomic_task_takes_one_call_besides_the_plan_and_the_answer() {
+fn an_atomic_task_takes_one_call_besides_the_plan_and_the_answer() {
     fn says(id: &str, _: &str) -> Result<Value, Class> {
         match id {
             "g/plan[1]" => Ok(json!({"tasks": [task("a", &[]), task("b", &[])]})),
@@ -22,7 +22,7 @@ fn defect_8_an_atomic_task_takes_one_call_besides_the_plan_and_the_answer() {
 }
 
 #[test]
-fn defect_7_prompts_do_not_grow_with_the_number_of_tasks() {
+fn prompts_do_not_grow_with_the_number_of_tasks() {
     fn says(id: &str, prompt: &str) -> Result<Value, Class> {
         match id {
             "g/plan[1]" => {
@@ -49,7 +49,7 @@ fn defect_7_prompts_do_not_grow_with_the_number_of_tasks() {
 }
 
 #[test]
-fn defect_7_no_word_of_a_task_makes_the_prompts_of_others_long() {
+fn no_word_of_a_task_makes_the_prompts_of_others_long() {
     const LONG: usize = 30_000;
     fn says(id: &str, prompt: &str) -> Result<Value, Class> {
         let long = |what: &str| format!("{what} {}", "y".repeat(LONG));

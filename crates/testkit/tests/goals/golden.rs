@@ -70,7 +70,7 @@ fn killed_anywhere_the_golden_run_is_its_file() {
 }
 
 #[test]
-fn defect_2_nested_parents_complete_also_at_concurrency_one() {
+fn nested_parents_complete_also_at_concurrency_one() {
     let (ended, world) = run(&goal(DECOMPOSE), 1, report);
     assert_eq!((ended.status, world.peak), (RunStatus::Succeeded, 1));
 }

@@ -5,7 +5,7 @@ use convoke_model::{Class, RunStatus};
 use serde_json::{Value, json};
 
 #[test]
-fn ao_12_all_skipped_some_skipped_and_one_failed() {
+fn all_skipped_some_skipped_and_one_failed() {
     fn all(id: &str, _: &str) -> Result<Value, Class> {
         match id {
             "g/plan[1]" => Ok(json!({"tasks": [impossible("a"), task("b", &["a"])]})),

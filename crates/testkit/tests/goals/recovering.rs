@@ -19,7 +19,7 @@ fn never_works(id: &str, _: &str) -> Result<Value, Class> {
 }
 
 #[test]
-fn ao_9_a_failed_task_is_not_tried_before_its_back_off_has_passed() {
+fn a_failed_task_is_not_tried_before_its_back_off_has_passed() {
     let (_, world) = run(&goal(", backoff: 2"), 9, never_works);
     let mut starts = Vec::new();
     for stamped in world.events() {
@@ -35,7 +35,7 @@ fn ao_9_a_failed_task_is_not_tried_before_its_back_off_has_passed() {
 }
 
 #[test]
-fn defect_1_what_was_not_achieved_waits_for_its_retry_and_the_moment_survives_a_restart() {
+fn what_was_not_achieved_waits_for_its_retry_and_the_moment_survives_a_restart() {
     fn says(id: &str, prompt: &str) -> Result<Value, Class> {
         match id {
             "g/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),
@@ -62,7 +62,7 @@ fn defect_1_what_was_not_achieved_waits_for_its_retry_and_the_moment_survives_a_
 
 /// The same for the pause between two attempts of who does a task.
 #[test]
-fn defect_1_the_moment_of_another_attempt_survives_a_restart() {
+fn the_moment_of_another_attempt_survives_a_restart() {
     let plan = goal(", backoff: 2");
     let (_, world) = run(&plan, 9, never_works);
     assert!(waits_kept(&plan, &world, never_works, "g/1/execute[1]", "g/1/execute[1]") >= 2);
@@ -103,7 +103,7 @@ fn starts(event: &Event, wanted: &str) -> bool {
 }
 
 #[test]
-fn defect_4_every_way_to_recover_is_taken_at_most_once() {
+fn every_way_to_recover_is_taken_at_most_once() {
     fn says(id: &str, prompt: &str) -> Result<Value, Class> {
         match id {
             "g/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),

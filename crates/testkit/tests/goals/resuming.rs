@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 
 #[test]
-fn defect_6_a_timeout_stops_everything_below_and_nothing_goes_on_behind_it() {
+fn a_timeout_stops_everything_below_and_nothing_goes_on_behind_it() {
     fn says(id: &str, _: &str) -> Result<Value, Class> {
         match id {
             "g/plan[1]" => Ok(json!({"tasks": [task("a", &[]), task("b", &["a"]), task("c", &["b"])]})),

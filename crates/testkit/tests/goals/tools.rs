@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 #[test]
-fn ao_6_and_ao_7_a_tool_that_is_not_there_is_left_out_and_said() {
+fn a_tool_that_is_not_there_is_left_out_and_said() {
     fn says(id: &str, prompt: &str) -> Result<Value, Class> {
         match id {
             "g/plan[1]" => {
@@ -29,7 +29,7 @@ fn ao_6_and_ao_7_a_tool_that_is_not_there_is_left_out_and_said() {
 }
 
 #[test]
-fn ao_11_whoever_does_a_task_has_only_the_tools_that_are_allowed_and_named() {
+fn whoever_does_a_task_has_only_the_tools_that_are_allowed_and_named() {
     let text = "
 workflow: {name: w, entry_point: g, runtime: {provider: scripted, mcp_servers: {s: {command: s, tools: [read, write, list]}}}}
 agents: [{name: g, type: goal, goal: x, tools: [s__read, s__write]}]

@@ -87,7 +87,6 @@ actors: {prog: {type: script, command: ./work}}
     assert_eq!(stdin["handoff"]["from"][0]["payload"], large());
 }
 
-/// Defect 6 of the original: every agent saw the whole list of tasks.
 #[test]
 fn a_prompt_shows_the_tasks_of_its_own_run_and_the_others_can_be_read() {
     let theirs: Vec<Value> =

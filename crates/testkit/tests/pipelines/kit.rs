@@ -136,7 +136,7 @@ pub fn phases(ended: &Ended) -> HashMap<String, String> {
     phases.unwrap_or_default().into_iter().map(word).collect()
 }
 
-/// The lines of a run's record that say what happened, in the words of the oracles.
+/// The lines of a run's record that say what happened, in the words of pipelines.
 pub fn told(events: &[Stamped]) -> Vec<String> {
     let line = |stamped: &Stamped| match &stamped.event {
         Event::RunStarted(_) => Some("started".to_owned()),

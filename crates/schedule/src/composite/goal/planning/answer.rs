@@ -130,7 +130,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn ao_2_the_analyser_is_read_with_its_reasoning() {
+    fn the_analyser_is_read_with_its_reasoning() {
         for (decision, spawn) in [("spawn", true), ("execute", false)] {
             let said =
                 read(Role::Analyse, &json!({"decision": decision, "reasoning": "two parts", "tools": ["a"]}));

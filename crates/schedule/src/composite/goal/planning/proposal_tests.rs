@@ -7,7 +7,7 @@ fn proposal(tasks: Value) -> Proposal {
 }
 
 #[test]
-fn ao_5_one_task_is_one_task() {
+fn one_task_is_one_task() {
     let one = proposal(json!([{"id": "only", "description": "do it", "inputs": [], "tools": ["grep"]}]));
     let terms = Terms { most: 1, because: ("max_tasks", 1), known: None, skip_threshold: 70, vouched: false };
     assert_eq!(one.check(terms), Ok(()));
@@ -17,7 +17,7 @@ fn ao_5_one_task_is_one_task() {
 }
 
 #[test]
-fn ao_3_children_are_numbered_below_their_parent_in_order() {
+fn children_are_numbered_below_their_parent_in_order() {
     let two = proposal(json!([
         {"id": "b", "description": "second in name", "tools": ["x"]},
         {"id": "a", "description": "first in name", "inputs": ["b"]},

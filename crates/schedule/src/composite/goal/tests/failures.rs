@@ -34,7 +34,7 @@ fn a_failure_is_recovered_as_its_class_says_and_never_twice_in_the_same_way() {
 }
 
 #[test]
-fn defect_5_a_strategy_that_is_not_left_is_refused_once_and_then_the_first_is_taken() {
+fn a_strategy_that_is_not_left_is_refused_once_and_then_the_first_is_taken() {
     let mut goal = goal();
     goal.policies = [(Class::Fatal, vec![Action::RepairParameters, Action::Skip])].into();
     let mut play = planned(goal, vec![draft("a", &[])]);

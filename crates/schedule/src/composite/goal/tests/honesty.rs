@@ -11,7 +11,7 @@ use convoke_model::Skip;
 use convoke_plan::{Bounds, Goal};
 
 #[test]
-fn defect_6_skips_follow_declared_inputs_and_nothing_else() {
+fn skips_follow_declared_inputs_and_nothing_else() {
     let impossible =
         Draft { skip_probability: 90, skip_reason: "there is no network".into(), ..draft("a", &[]) };
     let similar = Draft { description: "using the previous task do a".into(), ..draft("c", &[]) };
@@ -32,7 +32,7 @@ fn a_skip_with_a_reason_below_the_threshold_is_no_skip() {
 }
 
 #[test]
-fn ao_12_the_status_is_counted_from_the_tasks() {
+fn the_status_is_counted_from_the_tasks() {
     let skip = |id: &str| Draft { skip_probability: 90, skip_reason: "no key".into(), ..draft(id, &[]) };
     assert_eq!(planned(goal(), vec![skip("a"), skip("b")]).status(), Status::SkippedAll);
     let mut some = planned(goal(), vec![skip("a"), draft("b", &[])]);

@@ -9,7 +9,7 @@ use convoke_model::{Class, Effort, Failure, TaskId};
 use convoke_plan::Action;
 
 #[test]
-fn ao_1_a_new_task_has_tried_nothing_and_failed_at_nothing() {
+fn a_new_task_has_tried_nothing_and_failed_at_nothing() {
     let play = planned(goal(), vec![draft("a", &[]), draft("b", &["a"])]);
     let second = &play.items[1];
     assert_eq!((second.standing, second.tried.len(), second.failure.is_none()), (Standing::Waiting, 0, true));
@@ -23,7 +23,7 @@ fn tasks_that_do_not_depend_on_one_another_start_together_and_the_others_wait() 
 }
 
 #[test]
-fn ao_8_two_comes_before_ten_and_the_more_urgent_before_both() {
+fn two_comes_before_ten_and_the_more_urgent_before_both() {
     let mut drafts: Vec<Draft> = (1..=11).map(|n| draft(&n.to_string(), &[])).collect();
     drafts[10].priority = -1;
     let play = planned(goal(), drafts);

@@ -10,7 +10,7 @@ use convoke_model::{Budget, Effort, Usage};
 use convoke_plan::{Bounds, Goal};
 
 #[test]
-fn ao_2_the_analysers_verdict_is_obeyed_and_its_reason_kept() {
+fn the_analysers_verdict_is_obeyed_and_its_reason_kept() {
     for (spawn, expected) in [(true, "spawn 1"), (false, "execute 1")] {
         let two_tools = Draft { tools: Some(vec!["read".into(), "write".into()]), ..draft("a", &[]) };
         let mut play = planned(goal(), vec![two_tools]);
@@ -43,7 +43,7 @@ fn large_tasks_spawn_without_asking_and_small_ones_are_done() {
 }
 
 #[test]
-fn defect_3_a_refused_spawn_is_done_directly_and_says_why() {
+fn a_refused_spawn_is_done_directly_and_says_why() {
     let mut shallow = goal();
     shallow.bounds.max_depth = 0;
     let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
@@ -56,7 +56,7 @@ fn defect_3_a_refused_spawn_is_done_directly_and_says_why() {
 }
 
 #[test]
-fn defect_3_too_many_children_or_tasks_are_refused_and_the_task_is_done_directly() {
+fn too_many_children_or_tasks_are_refused_and_the_task_is_done_directly() {
     let large = || Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
     let usual = goal().bounds;
     let with = |bounds: Bounds| Goal { bounds, ..goal() };
@@ -131,7 +131,7 @@ fn no_more_tasks_are_split_than_there_may_be_sub_agents() {
 }
 
 #[test]
-fn ao_3_and_ao_4_children_stand_below_their_parent_and_it_stays_open() {
+fn children_stand_below_their_parent_and_it_stays_open() {
     let large = Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft("a", &[]) };
     let mut play = planned(goal(), vec![large]);
     let children = vec![Draft { tools: Some(vec!["read".into()]), ..draft("x", &[]) }, draft("y", &[])];
@@ -146,7 +146,7 @@ fn ao_3_and_ao_4_children_stand_below_their_parent_and_it_stays_open() {
 }
 
 #[test]
-fn ao_10_a_parent_stays_open_until_all_its_children_have_ended_however_nested() {
+fn a_parent_stays_open_until_all_its_children_have_ended_however_nested() {
     let large = |id: &str| Draft { effort: Effort { tokens: Some(5000), seconds: None }, ..draft(id, &[]) };
     let mut play = planned(goal(), vec![large("a")]);
     play.say("1", tasks(vec![large("x"), draft("y", &[])]));

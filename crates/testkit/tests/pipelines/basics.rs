@@ -1,6 +1,5 @@
-//! The oracles of the schema-driven engine. A session there is a run here: how many of these are at once is shown with real
-//! processes where capacity is; here SD-1 and SD-3 are about what one run has at once. Manifests of SD-5 are judged where they
-//! are read.
+//! The least that a pipeline promises: what one run has at once, order of events, depth, permits, rights, verdict. How many
+//! runs are at once is shown with real processes where capacity is; manifests are judged where they are read.
 
 use super::kit::*;
 use convoke_model::{Event, RunStatus};
@@ -8,7 +7,7 @@ use convoke_testkit::World;
 use serde_json::json;
 
 #[test]
-fn sd_1_with_a_cap_of_one_the_second_waits_until_the_first_has_ended() {
+fn with_a_cap_of_one_the_second_waits_until_the_first_has_ended() {
     let plan = manifest("x", &["x", "y", "z"], &["x y", "x z"]);
     let (ended, world) = run_at(&plan, vec![], 1);
     assert_eq!((ended.status, world.peak, world.running()), (RunStatus::Succeeded, 1, 0));
@@ -20,7 +19,7 @@ fn sd_1_with_a_cap_of_one_the_second_waits_until_the_first_has_ended() {
 }
 
 #[test]
-fn sd_3_who_waits_when_a_run_is_stopped_is_not_begun() {
+fn who_waits_when_a_run_is_stopped_is_not_begun() {
     let plan = manifest("x", &["x", "y", "z"], &["x y", "x z"]);
     let mut world = World::new(plan, json!({}), 1, 1, workers(vec![]));
     while !world.launches.iter().any(|(task, _)| &*task.0 == "y/try[1]") {
@@ -34,7 +33,7 @@ fn sd_3_who_waits_when_a_run_is_stopped_is_not_begun() {
 }
 
 #[test]
-fn sd_5_a_flag_that_is_neither_true_nor_false_is_refused_when_it_is_read_back() {
+fn a_flag_that_is_neither_true_nor_false_is_refused_when_it_is_read_back() {
     let stored = |flag: serde_json::Value| json!({"state_changed": {"task": "x", "flags": {"ready": flag}}});
     assert!(serde_json::from_value::<Event>(stored(json!(true))).is_ok());
     assert!(serde_json::from_value::<Event>(stored(json!("true"))).is_err());
@@ -42,7 +41,7 @@ fn sd_5_a_flag_that_is_neither_true_nor_false_is_refused_when_it_is_read_back() 
 }
 
 #[test]
-fn sd_2_work_at_a_depth_beyond_the_limit_is_refused_and_the_limit_is_named() {
+fn work_at_a_depth_beyond_the_limit_is_refused_and_the_limit_is_named() {
     let more = "topologyConstraints: {maxDepth: 1, maxRetries: 0}\n";
     let plan = with("x", &["x personaId: a"], &[], more);
     let hands = |persona: &str| {
@@ -57,7 +56,7 @@ fn sd_2_work_at_a_depth_beyond_the_limit_is_refused_and_the_limit_is_named() {
 }
 
 #[test]
-fn sd_4_a_run_of_two_phases_is_told_in_this_order() {
+fn a_run_of_two_phases_is_told_in_this_order() {
     let plan = manifest("write", &["write", "copy"], &["write copy"]);
     let said = json!({"status": "success", "payload": {}, "events": [{"type": "tasks_planned"}]});
     let (_, world) = run(&plan, vec![("write/try[1]", says(said))]);
@@ -75,7 +74,7 @@ fn sd_4_a_run_of_two_phases_is_told_in_this_order() {
 }
 
 #[test]
-fn sd_6_a_tool_in_both_lists_is_banned() {
+fn a_tool_in_both_lists_is_banned() {
     let plan = with("x", &["x"], &[], "mcp_servers: {fs: {command: fs}}\n");
     let (_, world) = run(&plan, vec![]);
     let contract = world.events().find_map(|stamped| match &stamped.event {
@@ -88,7 +87,7 @@ fn sd_6_a_tool_in_both_lists_is_banned() {
 }
 
 #[test]
-fn sd_7_work_is_handed_out_and_put_together_with_one_permit() {
+fn work_is_handed_out_and_put_together_with_one_permit() {
     let plan = manifest("x", &["x personaId: a", "y"], &["x y"]);
     let children: Vec<_> = (1..=3).map(|n| json!({"persona": "b", "task": n})).collect();
     let script = vec![
@@ -121,7 +120,7 @@ fn sd_7_work_is_handed_out_and_put_together_with_one_permit() {
 }
 
 #[test]
-fn sd_8_a_failed_leaf_is_no_success_on_the_critical_path_or_off_it() {
+fn a_failed_leaf_is_no_success_on_the_critical_path_or_off_it() {
     let plan = manifest("x", &["x", "y", "z", "beside"], &["x y", "y z", "x beside"]);
     for (leaf, task) in [("beside", "beside/try[1]"), ("z", "z/try[1]")] {
         let (ended, _) = run(&plan, vec![(task, failed("no"))]);

@@ -1,5 +1,5 @@
-//! The defects of the original engine, each with what shows that we do not have it. Those about cost and capacity hold for
-//! pipelines as for every run and are shown in `govern` and in the tests of permits.
+//! Mistakes that an engine for pipelines is prone to, each with what shows that it is not made. Those about cost and capacity
+//! hold for pipelines as for every run and are shown in `govern` and in the tests of permits.
 
 use super::kit::*;
 use convoke_model::{AttemptEnd, Class, Event, JsonText, RunStatus, Usage};
@@ -22,7 +22,7 @@ fn hard(code: &str) -> Does {
 
 const TASKS: [&str; 5] = ["p1/try[1]", "p2/try[1]", "p3/try[1]", "p4/try[1]", "p5/try[1]"];
 
-/// Defect 1: words decided whether a failure is hard.
+/// The mistake: words decide whether a failure is hard.
 #[test]
 fn words_of_a_message_never_make_a_failure_hard() {
     let words = ["timed out", "network unreachable", "403 forbidden", "econnreset", "enotfound 403"];
@@ -100,7 +100,7 @@ fn what_was_slow_or_busy_is_tried_again_and_is_not_hard() {
     }
 }
 
-/// Defect 2: state was read, changed and written by nodes side by side.
+/// The mistake: nodes side by side read, change and write one state.
 #[test]
 fn flags_of_phases_side_by_side_are_all_kept() {
     let nodes: Vec<String> = (0..8).map(|n| format!("n{n}")).collect();
@@ -127,7 +127,7 @@ fn flags_of_phases_side_by_side_are_all_kept() {
     assert_eq!(phases(&ended)["end"], "success");
 }
 
-/// Defect 3: a second try overwrote the first.
+/// The mistake: a second try overwrites the first.
 #[test]
 fn every_try_stays_in_the_phases_output() {
     let plan = manifest(
@@ -161,7 +161,7 @@ fn tries_are_bounded_and_the_last_reason_is_told() {
     assert_eq!(phases(&run(&plan, vec![("x/try[1]", refused("one"))]).0)["x"], "success");
 }
 
-/// Defect 4: no limits of cost.
+/// The mistake: no limits of cost.
 #[test]
 fn money_and_tokens_end_a_pipeline_as_they_end_any_run() {
     for limit in ["budget_tokens: 1000", "budget_usd: 1"] {
@@ -190,7 +190,7 @@ fn a_number_of_tasks_ends_a_pipeline_as_it_ends_any_run() {
     );
 }
 
-/// Defect 7: conditions could express neither numbers nor outputs; see also `starting`.
+/// The mistake: conditions can express neither numbers nor outputs; see also `starting`.
 #[test]
 fn an_answer_that_does_not_fit_is_a_failed_validation_and_changes_nothing() {
     let wrong = [
