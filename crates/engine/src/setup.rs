@@ -243,18 +243,30 @@ pub fn replay(
         let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
         let superseded = state.view(&outputs).as_it_stood(superseded);
         let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
-        opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound });
+        let asking = Vec::new();
+        opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound, asking });
         let reopened = fold(written_under, with(&history, &opening))?;
+        say_who_asks(&mut opening, &reopened);
         ended = Some(std::mem::replace(&mut state, reopened));
     }
     if let Changes::Accept { .. } = changes {
         let Changed { dropped, opened, superseded } = changed(&state, plan);
         let superseded = ended.as_ref().unwrap_or(&state).view(&outputs).as_it_stood(superseded);
-        opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened, superseded });
+        let asking = Vec::new();
+        opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened, superseded, asking });
         state = fold(plan, with(&history, &opening))?;
+        say_who_asks(&mut opening, &state);
     }
     // The reopening itself is applied again as the first event of the new owner, where it does no harm.
     Ok((state, opening))
+}
+
+/// Has the last event say which questions are open in the state that it leads to. Nothing in the fold depends on it: it is for
+/// those who know the events alone.
+fn say_who_asks(opening: &mut [Event], state: &Scheduler) {
+    if let Some(Event::RunReopened { asking, .. } | Event::PlanChanged { asking, .. }) = opening.last_mut() {
+        *asking = state.asking();
+    }
 }
 
 /// The history as it will be once these events are on disk.

@@ -75,6 +75,9 @@ pub enum Event {
         /// who stays asked is forgotten.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rewound: Vec<TaskId>,
+        /// The tasks that wait for a person again, with the question that they asked last. Of all others no question is open.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        asking: Vec<TaskId>,
     },
     /// A changed workflow file was accepted.
     PlanChanged {
@@ -88,6 +91,9 @@ pub enum Event {
         /// Phases that ran and begin anew.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         superseded: Vec<Superseded>,
+        /// The tasks that wait for a person from here on, with the question that they asked last.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        asking: Vec<TaskId>,
     },
     /// A task that is not an attempt began: a group, a sub-workflow, a wait.
     TaskStarted {

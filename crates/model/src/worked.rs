@@ -78,6 +78,7 @@ mod tests {
             retried: vec![],
             superseded: Default::default(),
             rewound: vec![],
+            asking: vec![],
         };
         let absences = absences(&[(0, owned(1)), (5, note()), (50, reopened), (50, owned(2)), (51, note())]);
         assert_eq!(absences.worked(at(0), at(51)).as_secs(), 6);

@@ -1,6 +1,6 @@
 //! Resuming a run that has ended: what failed runs again, what finished does not.
 
-use convoke_model::{Assignment, Class, RunStatus, Work};
+use convoke_model::{Assignment, Class, Event, RunStatus, Work};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, Ended, World, plan_of};
 use serde_json::{Value, json};
@@ -161,4 +161,27 @@ output: {{last: '{{{{ after.output.said }}}}'}}
     assert_eq!(second.finish().output, Some(json!({"last": "after other"})));
     let launches: Vec<_> = second.launches.iter().map(|(task, _)| &*task.0).collect();
     assert_eq!(launches, ["g/right", "after", "last"], "`left` did not change");
+}
+
+/// Those who know the events alone are told which questions are open again.
+#[test]
+fn a_run_that_goes_on_says_who_waits_for_a_person() {
+    let text = "
+workflow: {name: w, entry_point: both}
+parallel: [{name: both, agents: [gate, bad]}]
+agents:
+  - {name: gate, type: human_gate, prompt: 'go on?', options: [{label: 'Yes', value: 'yes'}]}
+  - {name: bad, prompt: bad}
+output: {n: '{{ both.outputs | length }}'}
+";
+    let plan = plan_of(text, &[]);
+    let mut first = World::new(plan.clone(), json!({}), 2, 1, failing("bad"));
+    assert_eq!(first.finish().status, RunStatus::Failed);
+    let mut second = World::resumed(plan, 2, first.commits.clone(), &first, failing(""));
+    assert_eq!(second.finish().status, RunStatus::Parked);
+    let told = second.events().find_map(|stamped| match &stamped.event {
+        Event::RunReopened { asking, .. } => Some(asking.clone()),
+        _ => None,
+    });
+    assert_eq!(told.unwrap().iter().map(ToString::to_string).collect::<Vec<_>>(), ["both/gate"]);
 }

@@ -1,10 +1,11 @@
 //! Which gates wait for a person, from the events alone.
 //!
-//! A task that is open again after a stop or a failure asks again what it asked then: its question was kept, and an
-//! answer that only led to its end is forgotten. Invariant: what is open here is what the scheduler waits for.
+//! A question is open until it is answered, or its task goes on or ends. Which questions are open again in a run that had ended,
+//! or under another plan, is the scheduler's decision: the events say it, and nothing here repeats its rules.
 
 use convoke_model::{Event, Payload, Stamped, TaskId};
 use indexmap::IndexMap;
+use std::collections::HashSet;
 
 /// The questions of a run, in the order in which they were asked.
 #[derive(Debug, Default)]
@@ -32,16 +33,12 @@ impl Gates {
             Event::GateAnswered { task, .. }
             | Event::TaskFailed { task, .. }
             | Event::TaskSkipped { task, .. }
-            | Event::TaskCancelled { task, .. } => self.close(task),
-            Event::TaskWoken { task }
+            | Event::TaskCancelled { task, .. }
+            | Event::TaskWoken { task }
             | Event::RetryScheduled { task, .. }
             | Event::AttemptStarted { task, .. }
-            | Event::TaskSucceeded { task, .. } => drop(self.asked.shift_remove(task)),
-            Event::RunReopened { tasks, restarted, rewound, .. } => {
-                self.asked.retain(|task, _| !rewound.contains(task));
-                self.reopen(tasks, restarted);
-            }
-            Event::PlanChanged { opened, dropped, .. } => self.reopen(opened, dropped),
+            | Event::TaskSucceeded { task, .. } => self.close(task),
+            Event::RunReopened { asking, .. } | Event::PlanChanged { asking, .. } => self.reopen(asking),
             _ => {}
         }
     }
@@ -70,19 +67,11 @@ impl Gates {
         }
     }
 
-    fn reopen(&mut self, tasks: &[TaskId], restarted: &[TaskId]) {
-        self.asked.retain(|task, _| !lies_in(task, restarted));
-        for task in tasks {
-            if let Some(question) = self.asked.get_mut(task) {
-                question.is_open = true;
-            }
-        }
+    /// From here on these wait, and no others.
+    fn reopen(&mut self, asking: &[TaskId]) {
+        let asking: HashSet<&TaskId> = asking.iter().collect();
+        self.asked.iter_mut().for_each(|(task, question)| question.is_open = asking.contains(task));
     }
-}
-
-/// Whether a task is one of these or stands below one.
-fn lies_in(task: &TaskId, restarted: &[TaskId]) -> bool {
-    std::iter::successors(Some(task.clone()), TaskId::parent).any(|task| restarted.contains(&task))
 }
 
 #[cfg(test)]
@@ -110,14 +99,14 @@ mod tests {
         Event::TaskFailed { task: id(task), failure: Failure::new(Class::Cancelled, "given up") }
     }
 
-    fn reopened(tasks: &[&str], restarted: &[&str]) -> Event {
-        let ids = |tasks: &[&str]| tasks.iter().map(|task| id(task)).collect();
+    fn reopened(asking: &[&str]) -> Event {
         Event::RunReopened {
-            tasks: ids(tasks),
-            restarted: ids(restarted),
+            tasks: vec![id("goal"), id("goal/1"), id("a")],
+            restarted: vec![],
             retried: vec![],
             superseded: vec![],
             rewound: vec![],
+            asking: asking.iter().map(|task| id(task)).collect(),
         }
     }
 
@@ -130,27 +119,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_again_asks_what_it_asked_before_its_end() {
+    fn in_a_run_that_goes_on_those_wait_that_the_scheduler_names() {
         let ended = [opened("goal/1"), answered("goal/1"), failed("goal/1"), opened("b"), failed("b")];
         assert!(open_after(&ended).is_empty());
-        let again = [&ended[..], &[reopened(&["goal", "goal/1"], &[])]].concat();
+        let again = [&ended[..], &[reopened(&["goal/1"])]].concat();
         assert_eq!(open_after(&again), ["goal/1"]);
+        // A goal that goes on with the answer that it has is open again and asks nothing.
+        assert!(open_after(&[&ended[..], &[reopened(&[])]].concat()).is_empty());
     }
 
     #[test]
-    fn what_begins_anew_and_what_went_on_ask_nothing() {
-        let ended = [opened("goal/1"), failed("goal/1"), reopened(&["goal/1"], &["goal"])];
-        assert!(open_after(&ended).is_empty());
+    fn what_went_on_asks_nothing() {
         let woken = Event::TaskWoken { task: id("a") };
-        let rewound = Event::RunReopened {
-            tasks: vec![id("goal")],
-            restarted: vec![],
-            retried: vec![],
-            superseded: vec![],
-            rewound: vec![id("goal")],
-        };
-        assert!(open_after(&[opened("goal"), answered("goal"), failed("goal"), rewound]).is_empty());
-        let went_on = [opened("a"), answered("a"), woken, failed("a"), reopened(&["a"], &[])];
-        assert!(open_after(&went_on).is_empty());
+        assert!(open_after(&[opened("a"), woken]).is_empty());
+        assert_eq!(open_after(&[opened("a"), answered("a"), opened("a")]), ["a"]);
     }
 }

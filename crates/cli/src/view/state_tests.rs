@@ -113,6 +113,7 @@ fn a_reopened_task_is_open_again() {
         retried: vec![],
         superseded: vec![],
         rewound: vec![],
+        asking: vec![],
     });
     let state = fold(&[("a", &[])], again);
     assert_eq!((state.ended.total(), state.total(), state.tasks.len()), (0, 1, 0));
@@ -135,6 +136,7 @@ fn what_lies_below_a_restarted_task_is_forgotten() {
         retried: vec![],
         superseded: vec![],
         rewound: vec![],
+        asking: vec![],
     });
     let state = fold(&[("g", &[]), ("x", &[])], events);
     assert_eq!(state.tasks.keys().collect::<Vec<_>>(), [&id("x")]);

@@ -97,7 +97,7 @@ impl State {
             Event::SummaryStarted { task, covers, .. } => self.summary_wanted(task, covers),
             Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
             Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
-            Event::RunReopened { tasks, restarted, retried, superseded, rewound } => {
+            Event::RunReopened { tasks, restarted, retried, superseded, rewound, asking: _ } => {
                 self.restarted(restarted);
                 self.phases_retried(retried);
                 self.phases_superseded(superseded);

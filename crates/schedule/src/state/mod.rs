@@ -193,8 +193,13 @@ impl State {
         if !idle || self.tasks.indices().any(|ix| timed(&self.tasks[ix])) {
             return None;
         }
-        let asking = self.tasks.indices().filter(|ix| self.tasks[*ix].state == TaskState::Asking);
-        Some(asking.map(|ix| self.tasks[ix].id.clone()).collect())
+        Some(self.asking())
+    }
+
+    /// The tasks that wait for a person's answer.
+    pub fn asking(&self) -> Vec<TaskId> {
+        let waits = |ix: &TaskIx| self.tasks[*ix].state == TaskState::Asking && !self.is_answered(*ix);
+        self.tasks.indices().filter(waits).map(|ix| self.tasks[ix].id.clone()).collect()
     }
 
     /// A task's id.
