@@ -69,7 +69,8 @@ fn end_of_run(mut watch: Watch) -> Option<Instant> {
 fn on_disk(folder: PathBuf, plan: &Plan) -> Result<Sqlite, Error> {
     let state = StateDir::open(folder)?;
     let meta = RunMeta { plan: JsonText::of(plan), source: JsonText::of("") };
-    let owner = Owner { pid: std::process::id(), host: "measured".into(), boot: "measured".into(), start: None };
+    let owner =
+        Owner { pid: std::process::id(), host: "measured".into(), boot: "measured".into(), start: None };
     Ok(Sqlite::create(&state, &RunId("measured".into()), &meta, &owner)?)
 }
 
