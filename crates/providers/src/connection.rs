@@ -9,7 +9,7 @@ use convoke_model::{Class, Failure};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, NoProxy, Proxy};
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Once, RwLock};
 use std::time::Duration;
 
 /// The limit of requests that set none; most requests have it too, and so share connections.
@@ -70,7 +70,16 @@ impl Clients {
     }
 }
 
+/// A client takes the process's cryptography. The first one to be installed stays, and a second is no fault.
+fn install_cryptography() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
 fn build(options: &Options, connect: Duration, keeping: Keeping) -> reqwest::Result<Client> {
+    install_cryptography();
     let mut builder: ClientBuilder = Client::builder()
         .no_proxy()
         .redirect(Policy::none())

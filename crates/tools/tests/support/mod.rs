@@ -23,6 +23,8 @@ pub fn mcp_with(environment: &[(&str, &str)], variables: &[(&str, &str)], limits
     let variables: HashMap<String, String> =
         variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let lookup = Arc::new(move |name: &str| variables.get(name).cloned());
+    // A client needs the process's cryptography, also where no address is an https one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Arc::new(|| Ok(reqwest::Client::builder().no_proxy().build().unwrap()));
     Mcp::new(environment, lookup, client).with_limits(limits)
 }
