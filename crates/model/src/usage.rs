@@ -73,15 +73,16 @@ impl Usage {
     }
 }
 
+/// A sum stays at the most that can be counted: a budget is not made whole by a number that begins anew.
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Usage) {
-        self.calls += other.calls;
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
-        self.cache_read_tokens += other.cache_read_tokens;
-        self.cache_write_tokens += other.cache_write_tokens;
-        self.cost_micros += other.cost_micros;
-        self.unpriced_calls += other.unpriced_calls;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cache_read_tokens = self.cache_read_tokens.saturating_add(other.cache_read_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
+        self.cost_micros = self.cost_micros.saturating_add(other.cost_micros);
+        self.unpriced_calls = self.unpriced_calls.saturating_add(other.unpriced_calls);
         self.estimated |= other.estimated;
     }
 }

@@ -175,6 +175,9 @@ impl State {
             return Ok(());
         }
         if self.tasks[task].state == TaskState::Open && self.tasks[task].merging.is_none() {
+            if self.group_is_open(task) {
+                return self.woken_too_early(task);
+            }
             // The repairs of what it needs have ended; what it does itself begins now.
             self.tasks[task].group = None;
         }
@@ -186,6 +189,22 @@ impl State {
             false => self.offer(task),
         }
         Ok(())
+    }
+
+    /// Whether a task has children that go on, so that it cannot begin anew.
+    fn group_is_open(&self, task: TaskIx) -> bool {
+        self.tasks[task].group.as_deref().is_some_and(|group| group.open > 0)
+    }
+
+    /// A step whose repairs were opened again waits for them; it is woken again when they have ended.
+    fn woken_too_early(&self, task: TaskIx) -> Folded {
+        match self.awaits_repair(task) {
+            true => Ok(()),
+            false => Err(super::illegal(
+                &format!("task_woken of {}", self.tasks[task].id),
+                "what stands below it has not ended",
+            )),
+        }
     }
 
     pub(super) fn gate_opened(&mut self, id: &TaskId, ask: &Payload) -> Folded {

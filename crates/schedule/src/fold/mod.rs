@@ -164,6 +164,9 @@ impl State {
         if keys.is_some_and(|keys| keys.len() != count as usize) {
             return Err(illegal(&format!("fanned_out of {id}"), "it has not one key per item"));
         }
+        if u64::from(count) > most_items(items) {
+            return Err(illegal(&format!("fanned_out of {id}"), "its list is shorter"));
+        }
         self.note_start(task);
         self.open_fan_out(task, count, items, keys);
         Ok(())
@@ -179,6 +182,15 @@ impl State {
             return Ok(());
         }
         Err(illegal(&format!("{what} of {}", self.tasks[task].id), &format!("the task is {state:?}")))
+    }
+}
+
+/// How many items a list of this length has at most: each takes a character and a comma.
+fn most_items(list: &Payload) -> u64 {
+    match list {
+        Payload::Inline(text) => text.as_str().len() as u64 / 2,
+        Payload::Blob { size, .. } => size / 2,
+        Payload::Gathered => 0,
     }
 }
 

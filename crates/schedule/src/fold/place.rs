@@ -5,7 +5,7 @@
 //! Whoever takes the run over gives the places out anew, so that no limit is passed from there on.
 
 use super::{Folded, IllegalEvent};
-use crate::state::{State, TaskIx, TaskState};
+use crate::state::{Group, State, TaskIx, TaskState};
 use convoke_model::TaskId;
 use convoke_plan::Kind;
 
@@ -35,8 +35,21 @@ impl State {
         };
         let groups: Vec<_> = self.tasks.indices().filter(|task| fans_out(self, task)).collect();
         for group in groups {
-            while self.tasks.find(id).is_none() && self.add_held(group) {}
+            // Only what is an item comes into being: a journal may name anything, and an item that no list has.
+            if last.key.as_deref().is_some_and(|key| self.is_item(group, key, id)) {
+                while self.tasks.find(id).is_none() && self.add_held(group) {}
+            }
         }
+    }
+
+    /// Whether a for_each has an item of this key, and that item this id.
+    fn is_item(&self, group: TaskIx, key: &str, id: &TaskId) -> bool {
+        let Group { keys, total, .. } = self.group(group);
+        let index = match keys {
+            Some(keys) => keys.iter().position(|own| **own == *key).and_then(|at| u32::try_from(at).ok()),
+            None => key.parse().ok(),
+        };
+        index.is_some_and(|index| index < *total && self.item_id(group, index) == *id)
     }
 
     /// Some tasks are held back for something else, with their place.

@@ -153,7 +153,7 @@ impl State {
 
     pub(crate) fn count_visit(&mut self, frame: FrameIx, node: NodeIx) {
         if !self.workflow_in(frame).node(node).kind.is_group() {
-            self.frame_mut(frame).iterations += 1;
+            self.frame_mut(frame).count_iterations(1);
         }
     }
 

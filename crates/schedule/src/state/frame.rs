@@ -122,6 +122,11 @@ impl Frame {
         self.visits.get(&node).copied().unwrap_or_default()
     }
 
+    /// Counts against `max_iterations`; a journal may name more than can be counted.
+    pub fn count_iterations(&mut self, more: u32) {
+        self.iterations = self.iterations.saturating_add(more);
+    }
+
     /// The number of the next visit of a node.
     pub fn visit(&mut self, node: NodeIx) -> u32 {
         let visits = self.visits.entry(node).or_insert(0);

@@ -135,7 +135,8 @@ impl State {
             Group { total: spec.members.len() as u32, limit: spec.max_concurrent, ..Group::default() };
         self.tasks[task].group = Some(Box::new(group));
         self.tasks[task].state = TaskState::Open;
-        self.frame_mut(frame).iterations += self.group_iterations(task);
+        let counted = self.group_iterations(task);
+        self.frame_mut(frame).count_iterations(counted);
         for (position, member) in spec.members.iter().enumerate() {
             let twice = spec.members[..position].contains(member);
             let key = twice.then(|| position.to_string());
@@ -168,7 +169,8 @@ impl State {
             let Kind::ForEach(spec) = &workflow.node(self.tasks[task].node).kind else { return };
             (spec.max_concurrent, spec.in_batches)
         };
-        self.frame_mut(frame).iterations += self.item_iterations(task, count);
+        let counted = self.item_iterations(task, count);
+        self.frame_mut(frame).count_iterations(counted);
         let keys = keys.map(|keys| keys.iter().map(|key| Arc::from(key.as_str())).collect());
         let (limit, items) = (Some(limit), Some(items.clone()));
         let group = Group { total: count, limit, items, keys, in_batches, ..Group::default() };
