@@ -83,6 +83,6 @@ impl std::ops::AddAssign for Usage {
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
         self.cost_micros = self.cost_micros.saturating_add(other.cost_micros);
         self.unpriced_calls = self.unpriced_calls.saturating_add(other.unpriced_calls);
-        self.estimated |= other.estimated;
+        self.estimated = self.estimated || other.estimated;
     }
 }
