@@ -21,7 +21,7 @@ pub struct Identity {
     pub label: String,
     /// The run it drives, if it drives one. Up to 48 bytes are kept.
     pub run: String,
-    /// Its working directory, as a [`need`](crate::need) key.
+    /// Its working directory, as a key that its owner chooses.
     pub working_dir: u64,
 }
 

@@ -493,7 +493,7 @@ fn a_run_that_cannot_stay_within_its_changed_limits_does_not_go_on() {
     };
     let world = World::with(&file(""));
     assert_eq!(world.run(&["run", "w.yaml", "--input", "items=[1, 2, 3]"]).code, 1);
-    world.write("w.yaml", &file("limits: {max_tasks: 3}, "));
+    world.write("w.yaml", file("limits: {max_tasks: 3}, "));
     let refused = world.run(&["resume", &world.newest(), "--accept-changes"]);
     assert_eq!(refused.code, 4, "{}", refused.stderr);
     let words = "the run needs at least 4 tasks, and its limit is 3 (limits.max_tasks); nothing was spent";

@@ -21,7 +21,7 @@ fn attempts(task: &str) -> (Sandbox, BTreeMap<String, String>) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let hello = json!({"hello": {"version": 2, "limits": limits(), "allow_unsandboxed": true}}).to_string();
+    let hello = json!({"hello": {"version": 3, "limits": limits(), "allow_unsandboxed": true}}).to_string();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&(hello.len() as u32).to_le_bytes()).unwrap();
     stdin.write_all(&[0; 4]).unwrap();

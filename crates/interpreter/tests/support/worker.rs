@@ -53,7 +53,7 @@ fn nonsense() -> ExitCode {
 /// A worker that was taken over: it claims to be confined, and calls what its program was not given.
 fn liar() -> ExitCode {
     hear();
-    say(r#"{"ready":{"version":2,"sandbox":{"seccomp":true,"landlock":null,"limits":true,"missing":[]}}}"#);
+    say(r#"{"ready":{"version":3,"sandbox":{"seccomp":true,"landlock":null,"limits":true,"missing":[]}}}"#);
     hear();
     say(r#"{"call":{"call":1,"function":"secret","args":[],"kwargs":{},"printed":{"text":"","cut":0}}}"#);
     silent()

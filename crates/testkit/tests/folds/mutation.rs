@@ -104,7 +104,7 @@ fn damage(events: &mut Vec<Stamped>, mutations: &Mutations, random: &mut Random)
                 events.insert(other, made);
             }
         }
-        8 => change(&mut events[at], random, |event, random| spend(event, random)),
+        8 => change(&mut events[at], random, spend),
         9 => change(&mut events[at], random, |event, random| rename(event, mutations, random)),
         _ => change(&mut events[at], random, |event, random| change_leaf(event, mutations, random)),
     }

@@ -215,7 +215,7 @@ fn an_unknown_name_is_refused_with_the_nearest() {
         ("{{ x is definde }}", "unknown test `definde`", Some("did you mean `defined`?")),
         ("{{ rnge(3) }}", "unknown function `rnge`", Some("did you mean `range`?")),
         ("{{ x | map('uper') | list }}", "unknown filter `uper`", Some("did you mean `upper`?")),
-        ("{{ x | selectattr('a', 'equl') }}", "unknown test `equl`", Some("did you mean `eq`?")),
+        ("{{ x | selectattr('a', 'equalt') }}", "unknown test `equalt`", Some("did you mean `equalto`?")),
         ("{{ x | xyzzyplugh }}", "unknown filter `xyzzyplugh`", None),
     ];
     for (text, message, help) in cases {
