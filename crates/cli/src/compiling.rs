@@ -128,7 +128,7 @@ pub fn options(config: &Config, provider: Option<&str>) -> Options {
     }
 }
 
-/// Who answers from a file of scripted replies.
+/// The provider that answers from a file of scripted replies.
 fn scripted(file: &Path) -> ProviderSettings {
     let file = Some(file.display().to_string());
     ProviderSettings { name: "scripted".to_owned(), file, ..ProviderSettings::default() }

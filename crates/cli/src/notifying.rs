@@ -75,7 +75,7 @@ impl Notifier {
         untold
     }
 
-    /// The end of a run that nobody has to be watching.
+    /// The end of a detached run.
     fn ended(&self, event: &Event) -> Option<String> {
         self.detached?;
         let (message, next) = match event {

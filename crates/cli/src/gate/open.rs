@@ -124,7 +124,7 @@ mod tests {
         assert!(open_after(&ended).is_empty());
         let again = [&ended[..], &[reopened(&["goal/1"])]].concat();
         assert_eq!(open_after(&again), ["goal/1"]);
-        // A goal that goes on with the answer that it has is open again and asks nothing.
+        // A goal that already has its answer is open again, but it asks for nothing.
         assert!(open_after(&[&ended[..], &[reopened(&[])]].concat()).is_empty());
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Each message is its length and its JSON: values that attempts carry are kept as they were written, line breaks included,
 //! so lines would not do. A message that cannot be read ends the link; both sides treat that as the other's death.
-//! The link owns both tasks that serve its socket: dropping it closes the socket, whoever still holds an [`Outgoing`].
+//! The link owns both tasks that serve its socket: dropping it closes the socket, even while an
+//! [`Outgoing`] is still held elsewhere.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

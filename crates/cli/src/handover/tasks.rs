@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 use tokio::task::JoinSet;
 
-/// Tasks that nobody waits for before the end.
+/// Background tasks with one owner. They are aborted when this is dropped.
 #[derive(Default)]
 pub struct Tasks(Mutex<JoinSet<()>>);
 

@@ -59,7 +59,8 @@ pub struct Thief {
     finishing: CancellationToken,
     stopping: CancellationToken,
     offers: Arc<Notify>,
-    /// Who is told why offers are not taken, and what was said already: each reason once, so that the queue needs no limit.
+    /// The receiver of the reasons why offers are not taken, and the reasons sent so far. Each is sent once, so the queue needs no
+    /// limit.
     voice: Option<UnboundedSender<String>>,
     said: Mutex<HashSet<String>>,
 }

@@ -57,7 +57,8 @@ impl Shown {
         goals
     }
 
-    /// Who asks for roles. Phases of pipelines decide too, but only goals and their tasks ask so.
+    /// The tasks that spawn children with roles: goals and their tasks. Phases of pipelines record decisions too, but have no
+    /// roles.
     fn askers(&self) -> HashSet<&TaskId> {
         let is_of_goal =
             |question: &ChildSpec| matches!(question.kind, ChildKind::Role { .. } | ChildKind::Item(_));
