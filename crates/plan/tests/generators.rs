@@ -4,8 +4,8 @@ mod world;
 
 use convoke_plan::compile::{Compiled, GivenInput, Options, check_declared, compile};
 use convoke_plan::generate::files::{self, MOST_OF_A_FILE};
-use convoke_plan::generate::{Document, Preset, preset, presets, skill, yaml};
-use convoke_plan::source::manifest_data;
+use convoke_plan::generate::{Document, Preset, preset, presets, yaml};
+use convoke_plan::source::{manifest_data, skill};
 use convoke_plan::*;
 use serde_json::{Map, Value, json};
 use world::{World, findings, shown};

@@ -8,8 +8,10 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_model::{Budget, WhenSpent};
-use convoke_plan::compile::{Options, price_advice, unpriced_words};
-use convoke_plan::view::{Unpriced, is_enforced, unpriced, unpriced_under_budgets, without_model};
+use convoke_plan::compile::{
+    Options, Unpriced, is_enforced, price_advice, unpriced, unpriced_under_budgets, unpriced_words,
+    without_model,
+};
 use convoke_plan::{Kind, Node, Plan};
 
 /// Refuses a plan that asks a model without a price under a budget, or no model where one is needed.

@@ -2,10 +2,10 @@
 
 use super::outline::Outline;
 use super::reach::Reach;
-use super::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
 use crate::source::workflow::Step;
+use crate::suggest;
 
 /// A step, and from where it looks at what has run.
 pub(super) struct Who<'a> {

@@ -2,10 +2,11 @@
 
 use super::earlier::steps;
 use super::outline::Outline;
-use super::suggest;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::plan::covers;
 use crate::source::settings::{McpServer, McpTransport};
 use crate::source::workflow::{AgentStep, Step, StepKind};
+use crate::suggest;
 
 /// Agents one by one, then the workflow's own settings.
 pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
@@ -96,16 +97,6 @@ fn no_effect(owner: &str, key: &str, span: &Span) -> Diagnostic {
     let message = format!("{owner}: `{key}` has no effect here");
     Diagnostic::warning("workflow::no_effect", message, span.clone(), "known, and without effect")
         .help("this key only concerns another vendor's provider")
-}
-
-/// Whether an entry of the workflow's list stands for a tool: by name, or with a `*`.
-pub(crate) fn covers(offer: &str, tool: &str) -> bool {
-    match offer.split_once('*') {
-        Some((before, after)) => {
-            tool.len() + 1 >= offer.len() && tool.starts_with(before) && tool.ends_with(after)
-        }
-        None => offer == tool,
-    }
 }
 
 fn tools(outline: &Outline<'_>, step: &Step, agent: &AgentStep, findings: &mut Vec<Diagnostic>) {

@@ -4,11 +4,11 @@ use super::earlier::{Earlier, Who, steps};
 use super::outline::Outline;
 use super::reach::Reach;
 use super::shapes::Shape;
-use super::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
 use crate::source::output::OutputField;
 use crate::source::workflow::Entry;
+use crate::suggest;
 
 /// Every expectation of every step.
 pub(super) fn check(outline: &Outline<'_>, reach: &Reach, findings: &mut Vec<Diagnostic>) {

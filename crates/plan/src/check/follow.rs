@@ -4,10 +4,11 @@ use super::outline::Outline;
 use super::reach::Reach;
 use super::shapes::{METHODS, Shape};
 use super::texts::{Form, Site, View};
-use super::{pipelines, suggest, visible};
+use super::{pipelines, visible};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::plan::VARIABLES;
 use crate::source::workflow::{ContextMode, StepKind};
+use crate::suggest;
 use crate::template::Reference;
 
 /// What `workflow` holds in templates.

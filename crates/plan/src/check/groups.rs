@@ -162,7 +162,7 @@ fn circles(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     let children = |ix: usize| -> Vec<usize> {
         outline.members(ix).iter().filter_map(|member| outline.find(&member.value)).collect()
     };
-    for circle in super::reach::circles(outline.items.len(), &children) {
+    for circle in crate::graph::circles(outline.items.len(), &children) {
         let names: Vec<&str> = circle.iter().chain(circle.first()).map(|ix| outline.name(*ix)).collect();
         let message = format!("groups contain each other: {}", names.join(" → "));
         let place = outline.items[circle[0]].name().span.clone();

@@ -4,10 +4,10 @@ use super::input_reference::{self, FORMS};
 use super::outline::{Item, Outline};
 use super::reach::Reach;
 use super::shapes::Shape;
-use super::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
 use crate::source::workflow::{ContextMode, QuestionsFrom, Step, StepKind};
+use crate::suggest;
 
 /// Every dotted path must have the right form and lead to something that can have run.
 pub(super) fn check(outline: &Outline<'_>, reach: &Reach, findings: &mut Vec<Diagnostic>) {

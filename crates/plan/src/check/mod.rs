@@ -5,10 +5,8 @@
 //! they all look at. Invariant: a reference is an error only if no path can have run what it names, and never under
 //! a guard, so that a file which can work is never refused.
 
-pub(crate) mod effects;
 pub(crate) mod input_reference;
 pub(crate) mod outline;
-pub(crate) mod suggest;
 pub(crate) mod texts;
 
 mod answers;
@@ -16,6 +14,7 @@ mod capabilities;
 mod codes;
 mod duplicates;
 mod earlier;
+mod effects;
 mod expects;
 mod explicit;
 mod follow;
@@ -26,7 +25,7 @@ mod needs;
 mod outputs;
 mod pipelines;
 mod reach;
-pub(crate) mod references;
+mod references;
 mod routes;
 mod shapes;
 mod targets;
@@ -34,7 +33,6 @@ mod timeouts;
 mod visible;
 
 pub use codes::CODES;
-pub(crate) use reach::circles;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Workflow;

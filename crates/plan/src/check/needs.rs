@@ -1,9 +1,9 @@
 //! Dependencies: circles, and needs that meet routes.
 
 use super::outline::{END, Outline};
-use super::reach::circles;
 use super::targets::names;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::graph::circles;
 use crate::source::workflow::{Join, Need};
 
 /// A step with needs starts once, so routes may neither lead to it nor around what it needs.

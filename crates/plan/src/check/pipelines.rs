@@ -1,9 +1,9 @@
 //! What conditions of edges may look at: a name or a field that is never there would end the phase when it is judged.
 
-use super::suggest;
 use super::texts::{Form, Site};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::source::personas::PROVIDED;
+use crate::suggest;
 
 /// What a condition of an edge sees besides phases and `workflow`.
 pub(super) const CONDITIONS: &[&str] = &["state", "events", "project", "output"];

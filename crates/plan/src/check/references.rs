@@ -6,8 +6,8 @@ use super::reach::Reach;
 use super::texts::{Form, Site, View, texts};
 use super::{explicit, outputs};
 use crate::diagnostic::Diagnostic;
-use crate::source::Text;
 use crate::source::workflow::ContextMode;
+use crate::source::{broken, broken_condition};
 use crate::template::{Reference, TemplateError, parse_condition, parse_template};
 use std::collections::BTreeMap;
 
@@ -62,20 +62,5 @@ fn syntax(site: &Site<'_>, error: TemplateError) -> Diagnostic {
             broken("workflow::template_syntax", message, site.text, error)
         }
         Form::Condition => broken_condition(&site.owner, site.text, error),
-    }
-}
-
-/// A condition that cannot be read.
-pub(crate) fn broken_condition(owner: &str, text: &Text, error: TemplateError) -> Diagnostic {
-    let message = format!("{owner}: the condition `{}` cannot be read: {}", text.value.trim(), error.message);
-    broken("workflow::condition_syntax", message, text, error)
-}
-
-fn broken(code: &'static str, message: String, text: &Text, error: TemplateError) -> Diagnostic {
-    let place = error.range.map_or_else(|| text.span.clone(), |range| text.place_of(range));
-    let found = Diagnostic::error(code, message, place, "here");
-    match error.help {
-        Some(help) => found.help(help),
-        None => found,
     }
 }

@@ -1,8 +1,9 @@
 //! Routes that are never taken, steps that are never reached, routes that may all fail to match.
 
 use super::outline::{Item, Outline};
-use super::reach::{Reach, circles};
+use super::reach::Reach;
 use crate::diagnostic::Diagnostic;
+use crate::graph::circles;
 use crate::source::workflow::Route;
 
 /// Warnings about the way through a workflow.

@@ -1,10 +1,10 @@
 //! Names in routes, entry points, needs, groups and hooks that lead nowhere.
 
 use super::outline::{END, Outline};
-use super::suggest;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
 use crate::source::workflow::Hook;
+use crate::suggest;
 
 /// Every name must lead to a step or a group.
 pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {

@@ -4,7 +4,7 @@ use super::outline::{Item, Outline};
 use crate::source::workflow::{
     AgentStep, Clearance, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsFrom, QuestionsStep,
     ReduceStep, Route, ScriptStep, SetStep, SetWhat, Step, StepKind, Templates, TerminateStep, ToolStep,
-    VerifyStep, WaitDuration, WaitStep, WorkerKind, WorkflowStep,
+    VerifyStep, WaitDuration, WaitStep, WorkerKind, WorkflowStep, edge_between,
 };
 use crate::source::{Spanned, Text};
 
@@ -108,11 +108,6 @@ fn whole<'a>(outline: &Outline<'a>, found: &mut Vec<Site<'a>>) {
             Some(Hook::Step(_)) | None => {}
         }
     }
-}
-
-/// An edge, for messages.
-pub(crate) fn edge_between(from: &str, to: &str) -> String {
-    format!("the edge from `{from}` to `{to}`")
 }
 
 struct Collector<'a, 'b> {

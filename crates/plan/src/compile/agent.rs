@@ -1,11 +1,11 @@
 //! Agents: settings that come from the step, the workflow and the defaults of the language.
 
 use super::build::Builder;
-use super::fields;
 use super::servers;
 use crate::plan::{Agent, Text};
 use crate::source::Spanned;
 use crate::source::capability::capabilities;
+use crate::source::declared;
 use crate::source::settings::{Runtime, Timeouts};
 use crate::source::workflow::{AgentStep, Names, OutputMode, Retry, SuccessCriteria, Validator};
 use convoke_model::clearance::common;
@@ -65,7 +65,7 @@ impl Builder<'_> {
             // The window of a model follows once its name is settled (`windows`).
             capabilities: capabilities(runtime, step),
             provider: self.providers.agent(step.provider.as_ref()),
-            schema: step.output.as_ref().map(fields::schema).filter(|schema| !schema.is_empty()),
+            schema: step.output.as_ref().map(declared::schema).filter(|schema| !schema.is_empty()),
             raw: step.output_mode.as_ref().is_some_and(|mode| mode.value == OutputMode::Raw),
             temperature: step.temperature.as_ref().or(runtime.temperature.as_ref()).map(|value| value.value),
             max_tokens: step.max_tokens.as_ref().or(runtime.max_tokens.as_ref()).map(|value| value.value),

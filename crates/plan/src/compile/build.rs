@@ -3,7 +3,6 @@
 use super::Options;
 use super::around::Callers;
 use super::caps::Caps;
-use super::fields;
 use super::hash;
 use super::load::Bundle;
 use super::partials::Partials;
@@ -15,6 +14,7 @@ use super::texts::Texts;
 use crate::check::outline::Outline;
 use crate::diagnostic::SourceFile;
 use crate::plan::*;
+use crate::source::declared;
 use crate::source::workflow as source;
 use convoke_model::{Price, ProviderSettings, Servers};
 use indexmap::IndexMap;
@@ -194,7 +194,7 @@ fn folder(path: &str) -> String {
 }
 
 fn inputs(source: &IndexMap<String, source::Entry<source::InputField>>) -> IndexMap<String, Input> {
-    source.iter().map(|(name, entry)| (name.clone(), fields::input(&entry.value))).collect()
+    source.iter().map(|(name, entry)| (name.clone(), declared::input(&entry.value))).collect()
 }
 
 fn instructions(texts: &[crate::source::Text]) -> Option<Arc<str>> {

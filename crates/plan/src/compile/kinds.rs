@@ -1,11 +1,11 @@
 //! Nodes: from the file's steps and groups to the plan's, one function per kind.
 
 use super::build::Builder;
-use super::fields;
 use super::node::millis;
 use super::servers::references;
 use crate::check::outline::{END, Item};
 use crate::plan::*;
+use crate::source::declared;
 use crate::source::workflow as source;
 use crate::value::SetType;
 
@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
             env: references(&script.env),
             working_dir: self.texts.optional(script.working_dir.as_ref()),
             stdin: self.texts.optional(script.stdin.as_ref()),
-            schema: script.output.as_ref().map(fields::schema),
+            schema: script.output.as_ref().map(declared::schema),
             idle: script.timeouts.idle.as_ref().map(|limit| limit.value),
         }
     }

@@ -19,7 +19,6 @@ mod consequences;
 mod constraints;
 mod cuts;
 mod extras;
-mod fields;
 mod goal;
 mod hash;
 mod inputs;
@@ -39,15 +38,17 @@ mod shapes;
 mod skills;
 mod texts;
 mod tool;
+mod unpriced;
 mod windows;
 
 pub use book::{PriceBook, Services};
 pub use caps::Caps;
 pub use constraints::{Degrade, DegradeOf};
-pub(crate) use fields::schema as shape_of;
 pub use goal::goal_schema;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 pub use prices::{advice as price_advice, in_words as unpriced_words};
+
+pub use unpriced::{Unpriced, is_enforced, models_of, unpriced, unpriced_under_budgets, without_model};
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};

@@ -4,11 +4,11 @@
 
 use super::Options;
 use super::load::Bundle;
+use super::unpriced::lacks_model;
 use crate::check::outline::Outline;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::plan::{Kind, Node, Plan, Text};
 use crate::source::workflow::Workflow as Source;
-use crate::view::lacks_model;
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;

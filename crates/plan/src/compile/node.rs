@@ -2,9 +2,9 @@
 
 use super::budget;
 use super::build::Builder;
-use super::fields;
 use crate::check::input_reference;
 use crate::plan::*;
+use crate::source::declared;
 use crate::source::workflow as source;
 use convoke_model::{Class, Classes, Digest, Retry};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl<'a> Builder<'a> {
     }
 
     fn expectation(&self, name: &str, shape: &source::OutputSchema) -> Expectation {
-        Expectation { node: self.named(name), schema: fields::schema(shape) }
+        Expectation { node: self.named(name), schema: declared::schema(shape) }
     }
 
     fn need(&self, need: &source::Need) -> Need {

@@ -3,11 +3,11 @@
 use super::build::Builder;
 use super::caps::Caps;
 use super::cuts;
-use super::fields;
 use super::load::Bundle;
 use super::phase_shapes::contract;
 use crate::diagnostic::Diagnostic;
 use crate::plan::*;
+use crate::source::declared;
 use crate::source::text::Spanned;
 use crate::source::workflow as source;
 use convoke_model::{AgentSettings, Digest};
@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
     pub(super) fn pipeline(&self) -> Option<Pipeline> {
         let stated = self.source.pipeline.as_ref()?;
         let shape = |(kind, schema): &(String, Option<source::OutputSchema>)| {
-            (kind.clone(), schema.as_ref().map(fields::schema))
+            (kind.clone(), schema.as_ref().map(declared::schema))
         };
         Some(Pipeline {
             manifest: Digest::of(self.source.file.text.as_bytes()),

@@ -5,12 +5,12 @@
 
 use super::Options;
 use super::servers::references;
+use crate::plan::{Kind, Plan};
 use crate::source::join_beside;
 use crate::source::settings::{Program as WrittenProgram, Provider};
 use crate::source::text::SecretText;
 use crate::source::words::PROGRAMS;
 use crate::source::workflow::Workflow;
-use crate::{Kind, Plan};
 use convoke_model::{Program, ProviderSettings};
 use std::sync::Arc;
 

@@ -4,14 +4,14 @@
 //! really offers is known when it runs; here only what the files say about it counts.
 
 use super::load::Bundle;
-use crate::check::effects::covers;
 use crate::check::outline::Outline;
-use crate::check::suggest;
 use crate::diagnostic::Diagnostic;
+use crate::plan::covers;
 use crate::source::join_beside;
 use crate::source::settings::{McpServer, McpTransport, ScriptTool as ScriptSource};
 use crate::source::text::Spanned;
 use crate::source::workflow::{Entry, References, Step, StepKind, ToolStep, Workflow};
+use crate::suggest;
 use convoke_model::{JsonText, Role, ScriptTool, Server, Servers, Transport};
 use indexmap::IndexMap;
 use serde_json::json;

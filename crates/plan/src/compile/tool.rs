@@ -1,8 +1,9 @@
 //! `type: tool`: the call, with everything that can be known before the run worked out.
 
 use super::build::Builder;
-use super::{fields, servers};
+use super::servers;
 use crate::plan::{Argument, Text, Tool};
+use crate::source::declared;
 use crate::source::workflow as source;
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ impl Builder<'_> {
             server: servers::called(&self.servers, step),
             tool: step.tool.as_ref().map(|name| name.value.clone()).unwrap_or_default(),
             arguments: self.arguments(&step.arguments),
-            schema: step.output.as_ref().map(fields::schema),
+            schema: step.output.as_ref().map(declared::schema),
         }
     }
 

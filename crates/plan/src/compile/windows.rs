@@ -6,8 +6,7 @@
 //! file states holds for any of them. Graders and repairers get requests of their own, which `agent` measures by their windows.
 
 use super::{Degrade, DegradeOf, Options};
-use crate::plan::{Agent, Kind, Node, NodeIx, Plan, Text, WorkflowIx};
-use crate::view::{nodes_below, nodes_in};
+use crate::plan::{Agent, Kind, Node, NodeIx, Plan, Text, WorkflowIx, nodes_below, nodes_in};
 use convoke_model::catalog::known_window;
 use convoke_model::{Budget, Capabilities, WhenSpent, WindowSource};
 use std::collections::HashMap;

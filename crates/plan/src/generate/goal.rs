@@ -3,7 +3,8 @@
 //! Texts of people stand for themselves, whatever they look like; prompts are templates, and settings of servers keep
 //! their references. Invariant: what is made, printed and saved, runs unchanged.
 
-use super::{literal, yaml};
+use super::yaml;
+use crate::source::escape::template as literal;
 use crate::value::{SetType, read_set};
 use convoke_model::Role;
 use serde_json::{Map, Value, json};

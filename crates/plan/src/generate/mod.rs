@@ -1,23 +1,18 @@
-//! Manifests that are made instead of written: from teams, planners' output, skills and presets.
+//! Manifests and workflows that are made from values instead of files: presets, and goals of the command line.
 //!
-//! Each generator is a pure function to an execution manifest, which is then read like one that somebody wrote; there
-//! is no other way into the engine. Those that start from a file (`team`, `planner`, `skill`) keep the places of that
-//! file; presets start from values, and the files that these name, and make a [`Document`]. Invariant: what a generator makes, printed and saved, runs
-//! unchanged.
+//! A preset starts from its inputs, and the files that these name, and makes a [`Document`], which is read like a manifest
+//! that a person wrote. Front-ends that start from a file (teams, planners' output, skills) are `source::front_end`. Invariant:
+//! the text of what a generator makes, saved to a file, runs unchanged.
 
-mod escape;
 pub mod files;
 pub mod goal;
-pub mod planner;
 pub mod preset;
 mod presets;
-pub mod skill;
-pub mod team;
 pub mod yaml;
 
-pub(crate) use escape::template as literal;
 pub use preset::{Made, Preset, PresetInput, preset, presets};
 
+use crate::source::escape;
 use serde_json::{Map, Value};
 
 /// An execution manifest as data.

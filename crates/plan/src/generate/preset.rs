@@ -7,10 +7,11 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::files::{self, Names, Texts};
-use super::{Document, escape, presets as made};
-use crate::Sources;
+use super::{Document, presets as made};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Input, InputRule};
+use crate::source::Sources;
+use crate::source::escape;
 
 /// A named way to make a manifest.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,6 @@
 //! is the scheduler's business; who is asked and within which bounds stands here.
 
 use super::{NodeIx, Text};
-use crate::check::effects::covers;
 use convoke_model::{Class, Role};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -191,6 +190,16 @@ impl Action {
 pub struct GoalItem {
     /// The goal.
     pub goal: NodeIx,
+}
+
+/// Whether an entry of the workflow's list stands for a tool: by name, or with a `*`.
+pub(crate) fn covers(offer: &str, tool: &str) -> bool {
+    match offer.split_once('*') {
+        Some((before, after)) => {
+            tool.len() + 1 >= offer.len() && tool.starts_with(before) && tool.ends_with(after)
+        }
+        None => offer == tool,
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! the files it came from. Credentials stay references. Nodes are addressed by index inside their workflow; names are
 //! for people and templates.
 
+mod below;
 mod domain_events;
 mod goal;
 mod kind;
@@ -12,6 +13,7 @@ mod pipeline;
 mod reduce;
 mod workflow;
 
+pub(crate) use below::{nodes_below, nodes_in};
 pub use domain_events::*;
 pub use goal::*;
 pub use kind::*;

@@ -28,6 +28,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::bad_question", "a question could never be answered"),
     ("workflow::bad_schema", "a JSON Schema that checks nothing, because it is none"),
     ("workflow::bad_source", "a path to a list has fewer than three parts"),
+    ("workflow::condition_syntax", "a `when` cannot be read"),
     ("workflow::duplicate", "something stands twice where it may stand once"),
     ("workflow::empty_value", "a value that must say something is empty"),
     ("workflow::excludes", "two keys or values exclude one another"),

@@ -8,10 +8,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::quoting::{kind_of, looks_like_workflow};
-use super::sources::{SourceReadError, Sources, join_beside, normalise};
+use super::sources::{SourceReadError, Sources};
 use super::text::{Segment, Text};
 use super::tree::{Builder, Built, Included, Includes, Node, Scalar, Style, Value, Weight};
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
+use crate::path::{join_beside, normalise};
 
 /// Largest file that is read.
 pub const MAX_FILE_BYTES: usize = 16 << 20;

@@ -6,9 +6,12 @@
 //! are reached through [`Sources`] only.
 
 mod address;
+mod broken;
 pub mod capability;
 mod codes;
+pub(crate) mod declared;
 mod env;
+pub(crate) mod escape;
 mod expand;
 mod front_end;
 pub mod keys;
@@ -33,9 +36,11 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use crate::path::{join_beside, normalise};
+pub(crate) use broken::{broken, broken_condition};
 pub use codes::CODES;
 pub use expand::{MOST_FILES, expand};
-pub use front_end::{FrontEnd, recognise};
+pub use front_end::{FrontEnd, recognise, skill};
 pub use load::MAX_FILE_BYTES;
 pub(crate) use load::PROJECT_HELP;
 pub use locate::{Located, locate, place_of};
@@ -43,7 +48,7 @@ pub use manifest::ManifestDefaults;
 pub use read::{PlanTerms, parse_duration};
 pub use schema::{manifest_schema, persona_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
-pub use sources::{Entry, SourceReadError, Sources, join_beside, normalise};
+pub use sources::{Entry, SourceReadError, Sources};
 pub use text::{SecretText, Segment, Spanned, Text};
 pub use workflow::Workflow;
 
@@ -104,7 +109,7 @@ fn load_any(loader: &mut load::Loader<'_>, path: &str) -> Option<Rc<tree::Node>>
         return Some(right);
     }
     let file = loader.load_file(path)?;
-    match crate::generate::skill::manifest(&file) {
+    match front_end::skill::manifest(&file) {
         Ok(root) => Some(root),
         Err(finding) => {
             loader.diagnostics.push(finding);

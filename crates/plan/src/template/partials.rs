@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::source::join_beside;
+use crate::path::join_beside;
 
 /// Between the path of a partial and the file it was reached from, in the environment's name of it.
 const REACHED_FROM: char = '\u{1}';

@@ -3,19 +3,14 @@
 //! Pure views for `convoke plan`; laying text out for a terminal is the command line's work. Levels are a way to show
 //! a plan, never a barrier when it runs.
 
-mod below;
 mod draw;
 mod edges;
 mod estimate;
 mod levels;
-mod unpriced;
 mod waves;
 
-pub(crate) use below::{nodes_below, nodes_in};
 pub use draw::{dot, mermaid};
 pub use edges::{Edge, EdgeKind, edges, trigger_words};
 pub use estimate::{Estimate, TooFewIterations, estimate, too_few_iterations};
 pub use levels::{Levels, PlacedNode, Start, levels, remaining};
-pub(crate) use unpriced::lacks_model;
-pub use unpriced::{Unpriced, is_enforced, models_of, unpriced, unpriced_under_budgets, without_model};
 pub use waves::{Waves, waves};

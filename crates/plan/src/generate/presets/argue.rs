@@ -1,7 +1,7 @@
 //! Answers that must stand against others.
 
-use super::super::skill::kebab;
 use super::{Array, Given, Number, Preset, PresetInput, QUERY, Value, escape, json};
+use crate::source::skill::kebab;
 
 /// Sides in rounds, then a judge.
 pub(super) const DEBATE: Preset = Preset {

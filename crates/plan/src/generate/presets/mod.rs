@@ -5,8 +5,8 @@ mod choose;
 mod fan_out;
 mod think;
 
-use super::escape;
 use super::preset::{Given, Preset, PresetInput};
+use crate::source::escape;
 use convoke_model::FieldType::{Array, Number, String as Text};
 use serde_json::{Value, json};
 

@@ -4,10 +4,10 @@
 //! Where the manifest declares inputs, the two may be templates themselves, and then stand in every text that uses
 //! them. Invariant: what stands in the file keeps its place in the text that is made of it.
 
+pub(in crate::source) use super::super::escape::template as literal;
 use super::super::text::{Segment, Text};
 use super::{AgentSpec, Manifest};
 use crate::diagnostic::Span;
-pub(in crate::source) use crate::generate::literal;
 
 /// The department of agents that have none, in manifests that programs wrote.
 const EVERYWHERE: &str = "general";

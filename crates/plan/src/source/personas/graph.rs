@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Edge, Manifest};
-use crate::check::circles;
+use crate::graph::circles;
 use crate::plan::Topology;
 
 /// The edges of a pipeline whose ends are known.

@@ -7,9 +7,10 @@ use super::super::text::Spanned;
 use super::super::workflow::Condition;
 use super::graph::Graph;
 use super::{Edge, Manifest, never, rounds, texts};
-use crate::check::{circles, suggest};
 use crate::diagnostic::Diagnostic;
+use crate::graph::circles;
 use crate::plan::{STANDARD_EVENTS, TASK_BLOCKED, follows_from};
+use crate::suggest;
 use convoke_model::nearest;
 
 /// Everything about a manifest as a whole.

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::super::broken::broken_condition;
 use super::super::text::{Spanned, Text};
-use super::super::workflow::Condition;
+use super::super::workflow::{Condition, edge_between};
 use super::{Edge, Manifest};
-use crate::check::references::broken_condition;
-use crate::check::texts::edge_between;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{On, TASK_BLOCKED, follows_from};
 use crate::template::{ConditionId, ConditionSource, Renderer, Value, parse_condition};

@@ -3,10 +3,10 @@
 //! A text is rendered for each try anew, from values that the scheduler gives ([`PROVIDED`]): nothing of an earlier
 //! conversation is in it. A model gets the values as a prompt, a program as one JSON object on its standard input.
 
+use super::super::declared;
 use super::super::manifest::{joined, literal};
 use super::super::text::Text;
 use super::{EventType, Manifest, Node, Persona};
-use crate::compile::shape_of;
 use crate::plan::{ProjectPlace, STANDARD_EVENTS, follows_from};
 
 /// The names that texts of a pipeline see besides those of workflows. Each has a value, null where there is none:
@@ -104,7 +104,7 @@ fn own_event(event: &EventType) -> String {
         Some(schema) => {
             format!(
                 "\nAlso {name}; its payload fits {}.",
-                literal(&shape_of(schema).json_schema().to_string())
+                literal(&declared::schema(schema).json_schema().to_string())
             )
         }
     }

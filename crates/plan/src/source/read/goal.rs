@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::check_text;
+use super::super::escape::template as literal;
 use super::super::keys::goal::ROLES;
 use super::super::text::{Spanned, Text};
 use super::super::tree::{Node, Value};
@@ -15,7 +16,6 @@ use super::fields::Fields;
 use super::goal_plan::{self, PlanTerms};
 use super::reduce::over;
 use super::scalars::Of;
-use crate::generate::literal;
 use crate::plan::Action;
 use convoke_model::Role;
 

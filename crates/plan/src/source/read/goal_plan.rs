@@ -12,9 +12,9 @@ use super::super::tree::{Node, Value};
 use super::Reader;
 use super::fields::Fields;
 use super::scalars::head;
-use crate::check::circles;
-use crate::check::suggest::instead;
 use crate::diagnostic::{Label, Span};
+use crate::graph::circles;
+use crate::suggest::instead;
 use serde_json::Value as Json;
 
 /// What a plan must keep to.

@@ -163,3 +163,8 @@ pub struct PipelineSettings {
     /// Where the context of the project is kept.
     pub project: ProjectPlace,
 }
+
+/// An edge, for messages.
+pub(crate) fn edge_between(from: &str, to: &str) -> String {
+    format!("the edge from `{from}` to `{to}`")
+}

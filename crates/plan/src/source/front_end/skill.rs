@@ -9,9 +9,9 @@ use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 
-use super::escape;
+use super::super::escape;
+use super::super::tree::{Node, Pair};
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
-use crate::source::tree::{Node, Pair};
 
 static STEP: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)^#{2,5}[ \t]+step[ \t]+[0-9]+[a-z]?[ \t]*[:.\-\u{2013}\u{2014}][ \t]*(?<name>[^\[\r\n]*?)[ \t]*(?:\[(?<settings>[^\]\r\n]*)\])?[ \t]*#*\r?$")

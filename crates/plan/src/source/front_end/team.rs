@@ -4,9 +4,9 @@
 
 use std::rc::Rc;
 
+use super::super::keys::manifest::MANIFEST;
+use super::super::tree::{Node, Pair, Value};
 use crate::diagnostic::Diagnostic;
-use crate::source::keys::manifest::MANIFEST;
-use crate::source::tree::{Node, Pair, Value};
 use convoke_model::nearest;
 
 /// Names of the roster.

@@ -30,12 +30,12 @@ pub(crate) fn template(text: &str) -> String {
 }
 
 /// A text without references to the environment, where no template is rendered.
-pub(super) fn data(text: &str) -> String {
+pub(crate) fn data(text: &str) -> String {
     text.replace("${", &format!("{DOLLAR}{{"))
 }
 
 /// A value whose texts have no references to the environment.
-pub(super) fn references(value: &Value) -> Value {
+pub(crate) fn references(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(data(text)),
         Value::Array(items) => items.iter().map(references).collect(),

@@ -12,7 +12,7 @@ pub(crate) fn schema(source: &SourceSchema) -> OutputSchema {
 }
 
 /// One declared input.
-pub(super) fn input(source: &InputField) -> Input {
+pub(crate) fn input(source: &InputField) -> Input {
     Input {
         ty: field_type(source.kind.value),
         required: source.required,

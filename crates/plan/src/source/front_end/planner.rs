@@ -5,8 +5,8 @@
 
 use std::rc::Rc;
 
-use super::escape;
-use crate::source::tree::{Node, Pair, Value};
+use super::super::escape;
+use super::super::tree::{Node, Pair, Value};
 
 /// Names of a step, in order of precedence.
 const IDS: &[&str] = &["id", "node_id", "step_id", "agent_id", "name"];

@@ -2,7 +2,7 @@
 //!
 //! Follows groups, sub-workflows and the helpers that a step asks. Each node is named once, in the order in which it is met.
 
-use crate::plan::{Kind, Node, NodeIx, Plan, WorkflowIx};
+use super::{Kind, Node, NodeIx, Plan, WorkflowIx};
 use std::collections::HashSet;
 
 /// Those of a whole workflow and of what it calls.

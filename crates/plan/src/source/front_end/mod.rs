@@ -1,11 +1,16 @@
 //! Which kind of file a tree is, and the manifest that it stands for.
+//!
+//! Teams, planners' output and skills become the tree of an execution manifest, which keeps the places of its file.
+
+mod planner;
+pub mod skill;
+mod team;
 
 use std::rc::Rc;
 
 use super::quoting::looks_like_workflow;
 use super::tree::{Node, Pair, Value, scalar};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::generate::{planner, team};
 use convoke_model::nearest;
 
 /// The kinds of files that Convoke reads.

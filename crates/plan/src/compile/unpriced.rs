@@ -3,9 +3,8 @@
 //! A budget in money means nothing for them. Which budgets there are and what follows is the caller's to say. A model whose name is
 //! rendered is not known here: its call is refused when it is made.
 
-use super::below::{nodes_below, nodes_in};
-use crate::compile::Services;
-use crate::plan::{Agent, Kind, Node, NodeIx, Plan, Text, WorkflowIx};
+use super::Services;
+use crate::plan::{Agent, Kind, Node, NodeIx, Plan, Text, WorkflowIx, nodes_below, nodes_in};
 use convoke_model::{Budget, ProviderSettings};
 use std::collections::HashSet;
 
