@@ -55,8 +55,8 @@ pub fn stored_plan(
 }
 
 fn last_accepted(events: &[Stamped]) -> Option<Digest> {
-    events.iter().rev().find_map(|stamped| match stamped.event {
-        Event::PlanChanged { plan, .. } => Some(plan),
+    events.iter().rev().find_map(|stamped| match &stamped.event {
+        Event::PlanChanged(changed) => Some(changed.plan),
         _ => None,
     })
 }

@@ -65,14 +65,14 @@ fn holds(world: &World) -> u64 {
 /// What was decided about each task, as the journal says.
 fn decisions(world: &World) -> BTreeMap<String, Vec<Value>> {
     let events = journal(world).expect("a run was started").read_all().expect("the journal is whole");
-    let routed = events.iter().filter(|stamped| matches!(stamped.event, Event::Routed { .. }));
-    by_task(routed.map(|stamped| serde_json::to_value(&stamped.event).expect("an event is JSON")))
+    let decided = events.iter().filter(|stamped| matches!(stamped.event, Event::GoalDecided { .. }));
+    by_task(decided.map(|stamped| serde_json::to_value(&stamped.event).expect("an event is JSON")))
 }
 
 fn by_task(events: impl Iterator<Item = Value>) -> BTreeMap<String, Vec<Value>> {
     let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for event in events.filter(|event| event.get("routed").is_some()) {
-        let about = event["routed"]["about"].as_str().unwrap_or("g").to_owned();
+    for event in events.filter(|event| event.get("goal_decided").is_some()) {
+        let about = event["goal_decided"]["about"].as_str().unwrap_or("g").to_owned();
         all.entry(about).or_default().push(event);
     }
     all

@@ -184,8 +184,8 @@ fn a_phase_that_nothing_starts_is_skipped_and_says_why() {
     let result = run(&world).exits(0).json();
     assert_eq!(result["phases"]["copy"]["status"], "skipped", "{result:#}");
     let events = Events::of(&world, &world.run());
-    let routed = events.0.iter().filter_map(|event| event["event"].get("routed"));
-    let skip = routed.clone().find(|routed| routed["task"] == "copy").expect("a decision");
+    let decided = events.0.iter().filter_map(|event| event["event"].get("phase_decided"));
+    let skip = decided.clone().find(|decided| decided["task"] == "copy").expect("a decision");
     assert_eq!(skip["chosen"], "skip");
     assert!(skip["reason"].as_str().unwrap().contains("code_committed"), "{skip}");
 }

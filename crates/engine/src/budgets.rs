@@ -6,8 +6,8 @@
 use crate::limits::Limits;
 use crate::purses::{Purses, Scope, account_name, limit_of};
 use crate::spending::{Spending, Spent};
-use convoke_govern::{Period, Reason, Unit};
-use convoke_model::{Event, Stamped, TaskId, Usage, WhenSpent};
+use convoke_govern::{Period, Unit};
+use convoke_model::{Event, LimitReason, Stamped, TaskId, Usage, WhenSpent};
 use convoke_plan::Plan;
 use convoke_schedule::Scheduler;
 use indexmap::IndexMap;
@@ -113,14 +113,14 @@ fn charge(
 
 fn happen(all: &mut IndexMap<String, Standing>, event: &Event) {
     let (name, word) = match event {
-        Event::BudgetSpent { budget, then, .. } => (budget, then.as_str()),
+        Event::BudgetSpent(spent) => (&spent.budget, spent.then.word()),
         Event::Blocked { on, .. } => (on, "wait"),
-        Event::LimitAdapted { resource, reason, .. } if reason == Reason::Set.word() => (resource, "raise"),
+        Event::LimitAdapted(adapted) if adapted.reason == LimitReason::Set => (&adapted.resource, "raise"),
         _ => return,
     };
     let Some(standing) = all.get_mut(name) else { return };
-    if let Event::LimitAdapted { to, .. } = event {
-        standing.limit = *to;
+    if let Event::LimitAdapted(adapted) = event {
+        standing.limit = adapted.to;
     }
     if standing.happened.last().is_none_or(|last| last != word) {
         standing.happened.push(word.to_owned());

@@ -13,7 +13,7 @@ use crate::services::{Service, first_model};
 use crate::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
 use convoke_agent::{Admitted, CallDemand, CallPermit};
 use convoke_govern::{Adapted, Amount, Demand, Lesson, Outcome, Refused, ResourceId, Used};
-use convoke_model::{Class, Failure, Timestamp, Usage, WhenSpent, reason};
+use convoke_model::{BudgetAction, Class, Failure, Timestamp, Usage, WhenSpent, reason};
 use convoke_plan::{Agent, Kind, Labels, Node};
 use convoke_schedule::TaskIx;
 use std::collections::HashMap;
@@ -324,10 +324,10 @@ impl Permits {
         let name = self.governor.name(on).to_owned();
         let (follows, answer) = match then {
             WhenSpent::Degrade(model) if !self.calls.has_asked_for(call, &model) => {
-                ("degrade", Ok(Admitted::Instead(model)))
+                (BudgetAction::Degrade, Ok(Admitted::Instead(model)))
             }
-            WhenSpent::Ask => ("ask", Err(unpaid(&name, reason::BUDGET_ASK))),
-            _ => ("stop", Err(unpaid(&name, self.purses.word(on)))),
+            WhenSpent::Ask => (BudgetAction::Ask, Err(unpaid(&name, reason::BUDGET_ASK))),
+            _ => (BudgetAction::Stop, Err(unpaid(&name, self.purses.word(on)))),
         };
         self.purses.spent(on, follows, &self.governor);
         self.refuse(call, answer, effects);

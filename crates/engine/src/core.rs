@@ -18,9 +18,12 @@ use crate::permits::{Line, Next, Owner, Permits, owner_of};
 use crate::store::Store;
 use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
-use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Reason, Refused, Setting};
+use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Refused};
 use convoke_journal::MessageId;
-use convoke_model::{Assignment, Class, Event, Failure, Stamped, TaskId, Timestamp, reason};
+use convoke_model::{
+    Assignment, BudgetSpent, Class, Event, Failure, LimitAdapted, LimitReason, LimitSetting, Stamped, TaskId,
+    Timestamp, reason,
+};
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -249,28 +252,25 @@ impl Core {
     }
 
     fn adapted(&mut self, adapted: Adapted, turn: &mut Turn) {
-        let setting = match adapted.setting {
-            Setting::Limit => "limit",
-            Setting::ShutUntil => "shut_until",
-        };
-        let heard = adapted.reason == Reason::Shared;
-        if adapted.reason == Reason::BreakerOpened {
+        let heard = adapted.reason == LimitReason::Shared;
+        if adapted.reason == LimitReason::BreakerOpened {
             self.breaker_opened = true;
             self.note_breaker(&adapted, turn);
         }
-        if adapted.setting == Setting::ShutUntil && adapted.to > adapted.at.0 && !heard {
+        if adapted.setting == LimitSetting::ShutUntil && adapted.to > adapted.at.0 && !heard {
             let service = self.permits.governor.name(adapted.resource).to_owned();
             let pause = Duration::from_micros(adapted.to - adapted.at.0);
             turn.effects.push(Effect::Shut { service, pause });
         }
-        let event = Event::LimitAdapted {
+        let event = LimitAdapted {
             resource: self.permits.governor.name(adapted.resource).to_owned(),
-            setting: setting.into(),
+            setting: adapted.setting,
             from: adapted.from,
             to: adapted.to,
-            reason: adapted.reason.word().into(),
+            reason: adapted.reason,
+            origin: None,
         };
-        self.push(adapted.at, event, turn);
+        self.push(adapted.at, Event::LimitAdapted(event), turn);
     }
 
     /// A breaker has opened: it is said how long it is waited for.
@@ -397,7 +397,7 @@ impl Core {
             let used = governor.used(budget, now).max(governor.spent_of(budget, now));
             let limit = governor.limit(budget);
             let budget = governor.name(budget).to_owned();
-            self.push(now, Event::BudgetSpent { budget, used, limit, then: then.into() }, turn);
+            self.push(now, Event::BudgetSpent(BudgetSpent { budget, used, limit, then }), turn);
         }
     }
 

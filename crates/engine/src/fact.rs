@@ -4,7 +4,7 @@ use crate::terms::{AskNo, Fence};
 use convoke_agent::{Admitted, CallDemand, Page, Report};
 use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::MessageId;
-use convoke_model::{Answer, AttemptEnd, Failure, TaskId, Timestamp, Usage};
+use convoke_model::{Answer, AttemptEnd, Failure, LimitReason, TaskId, Timestamp, Usage};
 use convoke_schedule::TaskIx;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -165,7 +165,7 @@ pub struct Learned {
     /// The limit before and after, if that is worth telling.
     pub change: Option<(u64, u64)>,
     /// Why it has changed.
-    pub reason: String,
+    pub reason: LimitReason,
 }
 
 /// News of what all processes share.

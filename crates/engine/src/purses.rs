@@ -9,7 +9,7 @@ use crate::spending::Spent;
 use crate::terms::{Counts, MONEY_UNIT, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
-use convoke_model::{Budget, Timestamp, Usage, WhenSpent, reason};
+use convoke_model::{Budget, BudgetAction, Timestamp, Usage, WhenSpent, reason};
 use convoke_schedule::{Owner, Payer, Scheduler, TaskIx};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -58,9 +58,9 @@ pub(crate) struct Purses {
     /// What is played back costs nothing.
     costs_nothing: bool,
     /// What was said of budgets that are spent.
-    told: HashSet<(String, &'static str)>,
+    told: HashSet<(String, BudgetAction)>,
     /// What is to be said of them.
-    news: Vec<(ResourceId, &'static str)>,
+    news: Vec<(ResourceId, BudgetAction)>,
     /// For each budget, the word for what cannot be paid from it.
     words: HashMap<ResourceId, &'static str>,
     /// What people have allowed beyond what was stated, by the names of budgets.
@@ -133,13 +133,12 @@ impl Purses {
     }
 
     /// It was said before what follows when a budget is spent.
-    pub fn told_before(&mut self, name: &str, then: &str) {
-        let known = FOLLOWS.into_iter().find(|word| *word == then);
-        self.told.extend(known.map(|word| (name.to_owned(), word)));
+    pub fn told_before(&mut self, name: &str, then: BudgetAction) {
+        self.told.insert((name.to_owned(), then));
     }
 
     /// A budget could not pay a call, and this follows.
-    pub fn spent(&mut self, budget: ResourceId, then: &'static str, governor: &Governor) {
+    pub fn spent(&mut self, budget: ResourceId, then: BudgetAction, governor: &Governor) {
         if self.told.insert((governor.name(budget).to_owned(), then)) {
             self.news.push((budget, then));
         }
@@ -150,13 +149,13 @@ impl Purses {
         let Some(purse) = self.of.get(&task).cloned() else { return };
         for account in purse.accounts().filter(|account| account.audit && !account.told_elsewhere) {
             if governor.spent_of(account.id, now) > governor.limit(account.id) {
-                self.spent(account.id, "report", governor);
+                self.spent(account.id, BudgetAction::Report, governor);
             }
         }
     }
 
     /// What is to be said of budgets that are spent.
-    pub fn take_news(&mut self) -> Vec<(ResourceId, &'static str)> {
+    pub fn take_news(&mut self) -> Vec<(ResourceId, BudgetAction)> {
         std::mem::take(&mut self.news)
     }
 
@@ -332,9 +331,6 @@ fn rounded_down(count: u64) -> u64 {
 pub(crate) fn left_of_day(now: Timestamp) -> Duration {
     DAY - Duration::from_micros(now.0 % DAY.as_micros() as u64)
 }
-
-/// What can follow when a budget is spent.
-const FOLLOWS: [&str; 4] = ["stop", "degrade", "ask", "report"];
 
 /// The window of a budget of a day.
 pub(crate) const DAY: Duration = Duration::from_secs(86_400);

@@ -133,11 +133,11 @@ impl RunReport {
         match &stamped.event {
             Event::RunStarted(started) => self.begin(started, at),
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
-            Event::RunReopened { tasks, restarted, .. } => {
-                self.reopen(tasks);
-                self.supersede(restarted);
+            Event::RunReopened(reopened) => {
+                self.reopen(&reopened.tasks);
+                self.supersede(&reopened.restarted);
             }
-            Event::PlanChanged { dropped, .. } => self.supersede(dropped),
+            Event::PlanChanged(changed) => self.supersede(&changed.dropped),
             Event::TaskStarted { task, .. }
             | Event::FannedOut { task, .. }
             | Event::MergeStarted { task, .. }

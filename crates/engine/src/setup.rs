@@ -18,9 +18,10 @@ use crate::steward::Steward;
 use crate::store::Store;
 use crate::tenure::Tenure;
 use convoke_capacity::Capacity;
-use convoke_govern::Reason;
 use convoke_journal::{Journal, Writer};
-use convoke_model::{Blob, Digest, Event, JsonText, RunStarted, RunStatus, Stamped};
+use convoke_model::{
+    Blob, Digest, Event, JsonText, LimitReason, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped,
+};
 use convoke_plan::Plan;
 use convoke_schedule::{Changed, NotReopened, Outputs, Reopening, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
@@ -195,10 +196,10 @@ fn permits(
 /// What people have allowed beyond what was stated, and which budgets were said to be spent, in order.
 fn said_of_budgets(history: &[Stamped]) -> Vec<Said> {
     let said = history.iter().filter_map(|stamped| match &stamped.event {
-        Event::LimitAdapted { resource, to, reason, .. } if reason == Reason::Set.word() => {
-            Some(Said::Allowed(resource.clone(), *to))
+        Event::LimitAdapted(adapted) if adapted.reason == LimitReason::Set => {
+            Some(Said::Allowed(adapted.resource.clone(), adapted.to))
         }
-        Event::BudgetSpent { budget, then, .. } => Some(Said::Spent(budget.clone(), then.clone())),
+        Event::BudgetSpent(spent) => Some(Said::Spent(spent.budget.clone(), spent.then)),
         _ => None,
     });
     said.collect()
@@ -244,7 +245,14 @@ pub fn replay(
         let superseded = state.view(&outputs).as_it_stood(superseded);
         let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
         let asking = Vec::new();
-        opening.push(Event::RunReopened { tasks, restarted, retried, superseded, rewound, asking });
+        opening.push(Event::RunReopened(RunReopened {
+            tasks,
+            restarted,
+            retried,
+            superseded,
+            rewound,
+            asking,
+        }));
         let reopened = fold(written_under, with(&history, &opening))?;
         say_who_asks(&mut opening, &reopened);
         ended = Some(std::mem::replace(&mut state, reopened));
@@ -252,8 +260,8 @@ pub fn replay(
     if let Changes::Accept { .. } = changes {
         let Changed { dropped, opened, superseded } = changed(&state, plan);
         let superseded = ended.as_ref().unwrap_or(&state).view(&outputs).as_it_stood(superseded);
-        let asking = Vec::new();
-        opening.push(Event::PlanChanged { plan: plan.digest(), dropped, opened, superseded, asking });
+        let changed = PlanChanged { plan: plan.digest(), dropped, opened, superseded, asking: Vec::new() };
+        opening.push(Event::PlanChanged(changed));
         state = fold(plan, with(&history, &opening))?;
         say_who_asks(&mut opening, &state);
     }
@@ -264,7 +272,12 @@ pub fn replay(
 /// Has the last event say which questions are open in the state that it leads to. Nothing in the fold depends on it: it is for
 /// those who know the events alone.
 fn say_who_asks(opening: &mut [Event], state: &Scheduler) {
-    if let Some(Event::RunReopened { asking, .. } | Event::PlanChanged { asking, .. }) = opening.last_mut() {
+    let asked = match opening.last_mut() {
+        Some(Event::RunReopened(reopened)) => Some(&mut reopened.asking),
+        Some(Event::PlanChanged(changed)) => Some(&mut changed.asking),
+        _ => None,
+    };
+    if let Some(asking) = asked {
         *asking = state.asking();
     }
 }

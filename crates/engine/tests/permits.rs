@@ -457,7 +457,7 @@ fn what_a_service_says_of_itself_bounds_what_was_configured() {
     let report = convoke_agent::Report::LimitsSeen(limits);
     let turn = desk.tell(vec![What::Reported { task: desk.task("a"), attempt: 1, report }]);
     let adapted = turn.events.iter().find_map(|stamped| match &stamped.event {
-        Event::LimitAdapted { resource, to, reason, .. } => Some((resource.as_str(), *to, reason.as_str())),
+        Event::LimitAdapted(adapted) => Some((adapted.resource.as_str(), adapted.to, adapted.reason.word())),
         _ => None,
     });
     assert_eq!(adapted, Some(("requests:openai", 10, "headers_seen")));

@@ -8,8 +8,8 @@ use convoke_engine::{
 };
 use convoke_govern::Outcome;
 use convoke_model::{
-    AttemptEnd, Class, Event, Failure, JsonText, Payload, RunId, RunStarted, Stamped, Timestamp, Usage,
-    reason,
+    AttemptEnd, Class, Event, Failure, JsonText, LimitAdapted, LimitReason, Payload, RunId, RunStarted,
+    Stamped, Timestamp, Usage, reason,
 };
 use convoke_schedule::{Scheduler, TaskIx};
 use convoke_testkit::plan_of;
@@ -281,7 +281,7 @@ fn three_failures_in_a_row_leave_a_step_alone_until_a_probe_goes_well() {
     (1..=3).for_each(|second| desk.end(second * SECOND, Some(broken())));
     assert!(desk.running.is_empty(), "the fourth waits");
     let shut = desk.events.iter().find_map(|stamped| match &stamped.event {
-        Event::LimitAdapted { resource, to, reason, .. } if reason == "breaker_opened" => {
+        Event::LimitAdapted(LimitAdapted { resource, to, reason: LimitReason::BreakerOpened, .. }) => {
             Some((resource.clone(), *to))
         }
         _ => None,

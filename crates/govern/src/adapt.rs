@@ -3,9 +3,7 @@
 //! Every change is a value, so that it can be journalled with its reason.
 
 use crate::spec::ResourceId;
-use convoke_model::{Class, Failure, Timestamp, reason};
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use convoke_model::{Class, Failure, LimitReason, LimitSetting, Timestamp, reason};
 use std::time::Duration;
 
 /// How a call fared, as far as capacity is concerned.
@@ -60,73 +58,15 @@ impl Outcome {
         matches!(self, Overloaded { .. } | TimedOut | Failed | Invalid)
     }
 
-    pub(crate) fn reason(self) -> Reason {
+    pub(crate) fn reason(self) -> LimitReason {
         match self {
-            Outcome::RateLimited { .. } => Reason::RateLimited,
-            Outcome::Overloaded { .. } => Reason::Overloaded,
-            Outcome::TimedOut => Reason::TimedOut,
-            Outcome::Failed | Outcome::Succeeded | Outcome::Invalid | Outcome::Unknown => Reason::Recovered,
+            Outcome::RateLimited { .. } => LimitReason::RateLimited,
+            Outcome::Overloaded { .. } => LimitReason::Overloaded,
+            Outcome::TimedOut => LimitReason::TimedOut,
+            Outcome::Failed | Outcome::Succeeded | Outcome::Invalid | Outcome::Unknown => {
+                LimitReason::Recovered
+            }
         }
-    }
-}
-
-/// What was changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Setting {
-    /// How much there is.
-    Limit,
-    /// The moment until which nobody may start, in microseconds; 0 if everybody may.
-    ShutUntil,
-}
-
-/// Why it was changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// The provider asked for fewer calls.
-    RateLimited,
-    /// The provider had no capacity.
-    Overloaded,
-    /// A call took too long.
-    TimedOut,
-    /// Calls went well for as long as it takes.
-    Recovered,
-    /// What answers of the provider say about its limits.
-    HeadersSeen,
-    /// Too many failures in a row, or a probe that failed.
-    BreakerOpened,
-    /// Probes went well.
-    BreakerClosed,
-    /// What an earlier run has learned.
-    Remembered,
-    /// What another process was told.
-    Shared,
-    /// Somebody said so.
-    Set,
-}
-
-impl Reason {
-    /// The word used in files and messages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Reason::RateLimited => "rate_limited",
-            Reason::Overloaded => "overloaded",
-            Reason::TimedOut => "timed_out",
-            Reason::Recovered => "recovered",
-            Reason::HeadersSeen => "headers_seen",
-            Reason::BreakerOpened => "breaker_opened",
-            Reason::BreakerClosed => "breaker_closed",
-            Reason::Remembered => "remembered",
-            Reason::Shared => "shared",
-            Reason::Set => "set",
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }
 
@@ -136,13 +76,13 @@ pub struct Adapted {
     /// Of which resource.
     pub resource: ResourceId,
     /// What was changed.
-    pub setting: Setting,
+    pub setting: LimitSetting,
     /// From this.
     pub from: u64,
     /// To this.
     pub to: u64,
     /// Why.
-    pub reason: Reason,
+    pub reason: LimitReason,
     /// When.
     pub at: Timestamp,
 }

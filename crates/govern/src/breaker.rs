@@ -1,7 +1,8 @@
 //! Stops asking what does not answer, and asks again with one probe at a time.
 
-use crate::adapt::{Outcome, Reason};
+use crate::adapt::Outcome;
 use crate::spec::BreakerRules;
+use convoke_model::LimitReason;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -59,7 +60,7 @@ impl Breaker {
     }
 
     /// How it went for somebody who passed. Says what changed: why, and until when the breaker is open now.
-    pub fn observe(&mut self, outcome: Outcome, probe: bool, now: u64) -> Option<(Reason, u64)> {
+    pub fn observe(&mut self, outcome: Outcome, probe: bool, now: u64) -> Option<(LimitReason, u64)> {
         match &mut self.state {
             State::Closed { failures } if !probe => {
                 match outcome {
@@ -82,18 +83,18 @@ impl Breaker {
         }
     }
 
-    fn open(&mut self, now: u64) -> (Reason, u64) {
+    fn open(&mut self, now: u64) -> (LimitReason, u64) {
         let cool_down = self.rules.cool_down.saturating_mul(1 << self.opened.min(16)).min(self.rules.longest);
         let until = now.saturating_add(cool_down.as_micros() as u64);
         self.opened += 1;
         self.state = State::Open { until };
-        (Reason::BreakerOpened, until)
+        (LimitReason::BreakerOpened, until)
     }
 
-    fn close(&mut self) -> (Reason, u64) {
+    fn close(&mut self) -> (LimitReason, u64) {
         self.opened = 0;
         self.state = State::Closed { failures: 0 };
-        (Reason::BreakerClosed, 0)
+        (LimitReason::BreakerClosed, 0)
     }
 
     /// Until when it is open; none if it is closed or probing.
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(breaker.observe(Outcome::Succeeded, true, 11 * SECOND), None);
         assert!(breaker.enter());
         let closed = breaker.observe(Outcome::Succeeded, true, 12 * SECOND);
-        assert_eq!(closed, Some((Reason::BreakerClosed, 0)));
+        assert_eq!(closed, Some((LimitReason::BreakerClosed, 0)));
         assert!(breaker.is_closed() && !breaker.enter());
     }
 
@@ -152,7 +153,7 @@ mod tests {
         let mut breaker = broken();
         breaker.enter();
         let opened = breaker.observe(Outcome::Failed, true, 10 * SECOND);
-        assert_eq!(opened, Some((Reason::BreakerOpened, 25 * SECOND)), "at most 15 seconds");
+        assert_eq!(opened, Some((LimitReason::BreakerOpened, 25 * SECOND)), "at most 15 seconds");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The face of the crate: demands come in, permits go out and come back. Who is next is decided in `choose`, what is
 //! learned in `observe`, what people see is put together in `explain` and `metrics`.
 
-use crate::adapt::{Adapted, Outcome, Reason, Setting};
+use crate::adapt::{Adapted, Outcome};
 use crate::answer::{Admission, NotHeld, Refused, Used};
 use crate::chance::Chance;
 use crate::choose::{Chosen, Survey};
@@ -15,7 +15,7 @@ use crate::rank::{Demand, Place, Rank, Tenant};
 use crate::resource::Resource;
 use crate::spec::{Amount, Kind, Misconfigured, Origin, ResourceId, Spec};
 use crate::tenants::{Row, Tenants};
-use convoke_model::{Timestamp, WhenSpent};
+use convoke_model::{LimitReason, LimitSetting, Timestamp, WhenSpent};
 use std::collections::HashMap;
 
 /// How a governor goes about it.
@@ -212,7 +212,14 @@ impl Governor {
         let from = known.limit;
         (known.limit, known.origin) = (limit, origin);
         known.refresh();
-        Ok(Adapted { resource, setting: Setting::Limit, from, to: limit, reason: Reason::Set, at: now })
+        Ok(Adapted {
+            resource,
+            setting: LimitSetting::Limit,
+            from,
+            to: limit,
+            reason: LimitReason::Set,
+            at: now,
+        })
     }
 
     /// Takes a demand into the queue, or says why not.

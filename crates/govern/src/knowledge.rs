@@ -4,9 +4,9 @@
 //! All processes of a machine can know the same: it fits into a few words, and a [`Lesson`] changes it in one step,
 //! whoever teaches it. Times are microseconds on one clock, which those who share it agree on.
 
-use crate::adapt::Reason;
 use crate::sample::Sample;
 use crate::trial::Trial;
+use convoke_model::LimitReason;
 
 /// What an earlier run knew is tried further after a minute at the earliest, in microseconds.
 const FIRST_CALM: u64 = 60_000_000;
@@ -55,7 +55,7 @@ pub struct Lesson {
     /// `None`: it was answered.
     pub push: Option<Push>,
     /// Why the limit changes, if it does.
-    pub reason: Reason,
+    pub reason: LimitReason,
 }
 
 impl Lesson {
@@ -272,7 +272,7 @@ mod tests {
 
     fn refusal(began: u64) -> Lesson {
         let push = Some(Push { pause: 1_000, most: 300 });
-        Lesson { began, ended: began + 100, level: 1, push, reason: Reason::RateLimited }
+        Lesson { began, ended: began + 100, level: 1, push, reason: LimitReason::RateLimited }
     }
 
     #[test]

@@ -63,7 +63,7 @@ mod trial;
 
 pub use convoke_model::WhenSpent;
 
-pub use adapt::{Adapted, Outcome, Reason, Setting};
+pub use adapt::{Adapted, Outcome};
 pub use answer::{Admission, NotHeld, Refused, Used};
 pub use explain::Standing;
 pub use governor::{Governor, Rules};

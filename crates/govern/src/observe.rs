@@ -1,12 +1,12 @@
 //! What calls and answers teach, and what is kept of it across runs.
 
-use crate::adapt::{Adapted, Outcome, Reason, Setting};
+use crate::adapt::{Adapted, Outcome};
 use crate::breaker::Pass;
 use crate::governor::{Governor, Note, Permit};
 use crate::knowledge::{Call, Change, Knowledge, Lesson, Push};
 use crate::meter::Meter;
 use crate::spec::ResourceId;
-use convoke_model::Timestamp;
+use convoke_model::{LimitReason, LimitSetting, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl Governor {
     fn mind_breaker(&mut self, note: &Note, outcome: Outcome, now: u64) -> Option<Adapted> {
         let breaker = self.resources[note.resource.index()].breaker.as_mut()?;
         let (reason, to) = breaker.observe(outcome, note.probe, now)?;
-        let (setting, at) = (Setting::ShutUntil, Timestamp(now));
+        let (setting, at) = (LimitSetting::ShutUntil, Timestamp(now));
         Some(Adapted { resource: note.resource, setting, from: 0, to, reason, at })
     }
 
@@ -95,7 +95,7 @@ impl Governor {
         if !resource.taught {
             adapted.extend(change.map(|change| limit(id, change, Outcome::Succeeded, call.ended)));
         } else if matters {
-            self.lessons.push((id, lesson(call, None, Reason::Recovered)));
+            self.lessons.push((id, lesson(call, None, LimitReason::Recovered)));
         }
     }
 
@@ -147,7 +147,7 @@ impl Governor {
         if (knows(Knowledge::is_crowded) || asked_for) && new {
             // People are told that it is shut, and not of each call that says so again.
             let shut = self.shut_door(id, now, pause).filter(|(from, _)| *from == 0);
-            let (setting, reason, at) = (Setting::ShutUntil, outcome.reason(), Timestamp(now));
+            let (setting, reason, at) = (LimitSetting::ShutUntil, outcome.reason(), Timestamp(now));
             adapted.extend(shut.map(|(from, to)| Adapted { resource: id, setting, from, to, reason, at }));
         }
         adapted.append(&mut limits);
@@ -194,7 +194,7 @@ impl Governor {
         let now = self.tick(now);
         let pause = until.0.saturating_sub(now).min(LONGEST_PAUSE.as_micros() as u64);
         let (from, to) = self.shut_door(resource, now, pause)?;
-        let (setting, reason) = (Setting::ShutUntil, Reason::Shared);
+        let (setting, reason) = (LimitSetting::ShutUntil, LimitReason::Shared);
         Some(Adapted { resource, setting, from, to, reason, at: Timestamp(now) })
     }
 
@@ -244,7 +244,7 @@ impl Governor {
             rate.count(counted.saturating_sub(ours), now);
         }
         let (from, to) = (before, known.effective());
-        let (setting, reason, at) = (Setting::Limit, Reason::HeadersSeen, Timestamp(now));
+        let (setting, reason, at) = (LimitSetting::Limit, LimitReason::HeadersSeen, Timestamp(now));
         (from != to).then_some(Adapted { resource, setting, from, to, reason, at })
     }
 
@@ -274,7 +274,7 @@ impl Governor {
         known.learner.as_mut()?.remember(learned.limit, learned.known, now.0);
         known.refresh();
         let to = known.effective();
-        let (setting, reason) = (Setting::Limit, Reason::Remembered);
+        let (setting, reason) = (LimitSetting::Limit, LimitReason::Remembered);
         (from != to).then_some(Adapted { resource, setting, from, to, reason, at: now })
     }
 }
@@ -282,10 +282,10 @@ impl Governor {
 fn limit(resource: ResourceId, change: Change, outcome: Outcome, now: u64) -> Adapted {
     // The last of a fall is told with the next answers.
     let falls = change.to < change.from && outcome == Outcome::Succeeded;
-    let reason = if falls { Reason::RateLimited } else { outcome.reason() };
+    let reason = if falls { LimitReason::RateLimited } else { outcome.reason() };
     Adapted {
         resource,
-        setting: Setting::Limit,
+        setting: LimitSetting::Limit,
         from: change.from,
         to: change.to,
         reason,
@@ -293,6 +293,6 @@ fn limit(resource: ResourceId, change: Change, outcome: Outcome, now: u64) -> Ad
     }
 }
 
-fn lesson(call: Call, push: Option<Push>, reason: Reason) -> Lesson {
+fn lesson(call: Call, push: Option<Push>, reason: LimitReason) -> Lesson {
     Lesson { began: call.began, ended: call.ended, level: call.level, push, reason }
 }

@@ -4,9 +4,9 @@ mod desk;
 
 use convoke_govern::{
     Admission, Amount, BreakerRules, Counts, Demand, Governor, Learned, LearnedLimit, Origin, Outcome, Rank,
-    Reason, ResourceId, Rules, Setting, Spec, Used,
+    ResourceId, Rules, Spec, Used,
 };
-use convoke_model::{Class, Failure, Timestamp};
+use convoke_model::{Class, Failure, LimitReason, LimitSetting, Timestamp};
 use desk::{NOW, ask, free, grant};
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn a_dead_provider_is_left_alone_and_probed() {
     );
     for key in [10, 11, 12] {
         let adapted = governor.release(key, Used::AsReserved, Outcome::Succeeded, opens).expect("held");
-        let closed = adapted.first().is_some_and(|adapted| adapted.reason == Reason::BreakerClosed);
+        let closed = adapted.first().is_some_and(|adapted| adapted.reason == LimitReason::BreakerClosed);
         assert_eq!(closed, key == 12, "the third success closes it");
         let next = governor.admit(opens);
         assert!(key == 12 || next == Admission::Granted(key + 1), "{next:?}");
@@ -66,7 +66,7 @@ fn what_headers_say_is_an_upper_bound() {
     let seen = governor.limits_seen(requests, Some(50), Some(48), NOW).expect("it is less");
     assert_eq!(
         (seen.from, seen.to, seen.reason, seen.setting),
-        (100, 50, Reason::HeadersSeen, Setting::Limit)
+        (100, 50, LimitReason::HeadersSeen, LimitSetting::Limit)
     );
     assert_eq!(governor.limits_seen(requests, Some(50), None, NOW), None, "nothing new");
     let standing = &governor.explain(NOW)[0];
@@ -110,9 +110,9 @@ fn a_refusal_shuts_the_door_for_everybody_and_says_so() {
     let told: Vec<_> = told.iter().map(|a| (a.setting, a.from, a.to, a.reason)).collect();
     let until = NOW.0 + 7 * SECOND;
     let expected = [
-        (Setting::Limit, 10, 8, Reason::RateLimited),
-        (Setting::ShutUntil, 0, until, Reason::RateLimited),
-        (Setting::Limit, 8, 6, Reason::RateLimited),
+        (LimitSetting::Limit, 10, 8, LimitReason::RateLimited),
+        (LimitSetting::ShutUntil, 0, until, LimitReason::RateLimited),
+        (LimitSetting::Limit, 8, 6, LimitReason::RateLimited),
     ];
     assert_eq!(told, expected, "one of ten is a stray, two are a limit, four ask everybody to wait");
     (0..6).for_each(|key| free(&mut governor, key));

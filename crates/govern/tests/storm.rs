@@ -5,9 +5,9 @@
 
 use convoke_govern::{
     Adapted, Admission, Amount, Demand, Governor, Knowledge, Learned, Origin, Outcome, Rank, ResourceId,
-    Rules, Setting, Spec, Used,
+    Rules, Spec, Used,
 };
-use convoke_model::Timestamp;
+use convoke_model::{LimitSetting, Timestamp};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
@@ -268,7 +268,7 @@ fn full_again_within_twice_the_pause() {
     for start in [8, 64, 300] {
         let mut storm = Storm::new(start, 300, 40, 3_000);
         storm.run(300);
-        let shut = storm.adapted.iter().find(|adapted| adapted.setting == Setting::ShutUntil);
+        let shut = storm.adapted.iter().find(|adapted| adapted.setting == LimitSetting::ShutUntil);
         // Where few are refused at a time, nobody has to wait for the others.
         let opened = shut.map_or(storm.refused[0], |shut| shut.to);
         let from = opened + 2 * RETRY_AFTER;
@@ -327,7 +327,8 @@ fn every_adaptation_is_told_but_not_every_answer() {
     let mut storm = Storm::new(8, 300, 40, 3_000);
     storm.run(300);
     assert!(storm.adapted.len() <= 40, "{} adaptations", storm.adapted.len());
-    let limits: Vec<_> = storm.adapted.iter().filter(|adapted| adapted.setting == Setting::Limit).collect();
+    let limits: Vec<_> =
+        storm.adapted.iter().filter(|adapted| adapted.setting == LimitSetting::Limit).collect();
     let last = limits.last().expect("it adapted").to;
     assert_eq!(last, storm.governor.learned(Timestamp(0)).0["model:fake/one"].limit);
 }
@@ -369,7 +370,7 @@ fn random_errors_do_not_make_it_slow() {
         let mut storm = Storm::new(60, 60, 10_000, 6_000).learning(together);
         (storm.says_when, storm.faults) = (says_when, vec![(thousandths, 0, u64::MAX)]);
         storm.run(300);
-        let lowest = storm.adapted.iter().filter(|adapted| adapted.setting == Setting::Limit);
+        let lowest = storm.adapted.iter().filter(|adapted| adapted.setting == LimitSetting::Limit);
         let lowest = lowest.map(|adapted| adapted.to).min().unwrap_or(60);
         let goodput = storm.goodput(60);
         let figures =
@@ -385,8 +386,12 @@ fn one_stray_refusal_costs_one() {
         let mut storm = Storm::new(60, 60, 10_000, 3_000);
         storm.faults = vec![(1_000, at, at + 1)];
         storm.run(if at == 0 { 1 } else { 60 });
-        let limits: Vec<_> =
-            storm.adapted.iter().filter(|adapted| adapted.setting == Setting::Limit).map(|a| a.to).collect();
+        let limits: Vec<_> = storm
+            .adapted
+            .iter()
+            .filter(|adapted| adapted.setting == LimitSetting::Limit)
+            .map(|a| a.to)
+            .collect();
         assert!(limits.iter().all(|limit| *limit >= 59), "{limits:?}");
         assert_eq!(storm.governor.limit(storm.model), 60);
     }

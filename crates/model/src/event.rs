@@ -7,41 +7,24 @@
 //! error that names the version to use).
 
 mod cause;
+mod goal;
+mod limit;
+mod phase;
 mod run;
+mod stamped;
+mod step;
 
 pub use cause::{Cause, CauseKind, Ending};
-pub use run::{GOAL, RunStarted, RunStatus};
+pub use goal::{GoalChoice, GoalDecided};
+pub use limit::{BudgetAction, BudgetSpent, LimitAdapted, LimitReason, LimitSetting, LimitsSeen};
+pub use phase::{PhaseChoice, PhaseDecided, PhaseStatus, Superseded};
+pub use run::{GOAL, PlanChanged, RunReopened, RunStarted, RunStatus};
+pub use stamped::Stamped;
+pub use step::{HookPoint, MergeStrategy};
 
 use crate::{ChildSpec, Digest, Failure, Missing, Payload, TaskId, Timestamp, Usage, WaitsFor};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-
-/// An event with its place in the journal and its time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stamped {
-    /// Its number in the journal, from 1, without gaps.
-    pub seq: u64,
-    /// When it happened.
-    pub at: Timestamp,
-    /// What happened.
-    pub event: Event,
-}
-
-/// A phase that ran before its run was opened again, and then began anew: what it came to is told all the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Superseded {
-    /// The phase.
-    pub task: TaskId,
-    /// Which of its runs, from 1.
-    pub run: u32,
-    /// What it came to.
-    pub status: String,
-    /// The tries that it had.
-    pub tries: u32,
-    /// What was done in them against contracts, as the result tells it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<serde_json::Value>,
-}
 
 /// Everything that can happen to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,42 +42,9 @@ pub enum Event {
         host: String,
     },
     /// A run that had ended is open again: what failed or was cancelled gets another chance.
-    RunReopened {
-        /// The tasks that are open again; what they finished below them stays.
-        tasks: Vec<TaskId>,
-        /// The tasks that begin anew, with everything below them.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        restarted: Vec<TaskId>,
-        /// Phases that had failed: they get new tries, behind those they had. One that was stopped goes on with its own.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        retried: Vec<TaskId>,
-        /// Phases that ran and begin anew.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        superseded: Vec<Superseded>,
-        /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody
-        /// who stays asked is forgotten.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        rewound: Vec<TaskId>,
-        /// The tasks that wait for a person again, with the question that they asked last. Of all others no question is open.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        asking: Vec<TaskId>,
-    },
+    RunReopened(RunReopened),
     /// A changed workflow file was accepted.
-    PlanChanged {
-        /// The plan from here on.
-        plan: Digest,
-        /// Tasks that run again, with everything below them.
-        dropped: Vec<TaskId>,
-        /// Groups that are open again because of some of their members; what is unchanged below them stays.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        opened: Vec<TaskId>,
-        /// Phases that ran and begin anew.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        superseded: Vec<Superseded>,
-        /// The tasks that wait for a person from here on, with the question that they asked last.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        asking: Vec<TaskId>,
-    },
+    PlanChanged(PlanChanged),
     /// A task that is not an attempt began: a group, a sub-workflow, a wait.
     TaskStarted {
         /// Which.
@@ -122,8 +72,8 @@ pub enum Event {
     MergeStarted {
         /// The task.
         task: TaskId,
-        /// The strategy, as files name it.
-        strategy: String,
+        /// How.
+        strategy: MergeStrategy,
         /// Whose outputs, in order; a progressive merge takes more as they arrive.
         sources: Vec<TaskId>,
         /// Whose outputs it does without.
@@ -147,24 +97,10 @@ pub enum Event {
         /// In this order.
         children: Vec<ChildSpec>,
     },
-    /// Who does what next on the way to a goal, or whether a phase starts: a decision, with its reason.
-    Routed {
-        /// The goal or phase that it is decided for.
-        task: TaskId,
-        /// What comes next: a role, `start`, `skip`, `spawn`, `end`, …
-        chosen: String,
-        /// Why.
-        reason: String,
-        /// The task that it is about.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        about: Option<TaskId>,
-        /// Who is to do it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        role: Option<String>,
-        /// Of a phase that starts: where the edges come from that were taken.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        from: Vec<TaskId>,
-    },
+    /// What comes next on the way to a goal: a decision, with its reason.
+    GoalDecided(GoalDecided),
+    /// Whether a phase starts: a decision, with its reason.
+    PhaseDecided(PhaseDecided),
     /// A person says something to a live run; whoever is asked from here on hears it.
     Guided {
         /// The words.
@@ -450,29 +386,9 @@ pub enum Event {
         on: String,
     },
     /// A provider said how much it allows; for the governor.
-    LimitsSeen {
-        /// The provider.
-        provider: String,
-        /// The model.
-        model: String,
-        /// Requests per window, and how many are left.
-        requests: [Option<u64>; 2],
-        /// Tokens per window, and how many are left.
-        tokens: [Option<u64>; 2],
-    },
+    LimitsSeen(LimitsSeen),
     /// A limit was adapted to how calls fared.
-    LimitAdapted {
-        /// Of what: `model:openai/gpt-5`.
-        resource: String,
-        /// `limit`: how many at once; `shut_until`: the moment before which nobody starts, in microseconds.
-        setting: String,
-        /// From this.
-        from: u64,
-        /// To this.
-        to: u64,
-        /// Why: `rate_limited`, `overloaded`, `timed_out`, `recovered`, `breaker_opened`, …
-        reason: String,
-    },
+    LimitAdapted(LimitAdapted),
     /// More was spent than the budget says.
     BudgetExceeded {
         /// Millionths of a US dollar spent.
@@ -500,16 +416,7 @@ pub enum Event {
         worst: Usage,
     },
     /// A budget could not pay a call, or one that only reports was passed. Told once, until the budget is raised.
-    BudgetSpent {
-        /// The budget, such as `budget of the day (money)`.
-        budget: String,
-        /// What is spent of it and reserved, in millionths of a US dollar or in tokens.
-        used: u64,
-        /// How much it allows.
-        limit: u64,
-        /// What follows: `stop`, `degrade`, `ask`, or `report` if it only reports.
-        then: String,
-    },
+    BudgetSpent(BudgetSpent),
     /// A model writes a summary of older outputs; the step waits for it.
     SummaryStarted {
         /// The step that would see too much.
@@ -534,16 +441,16 @@ pub enum Event {
         /// The sub-workflow's task; absent for the run itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<TaskId>,
-        /// on_complete or on_error.
-        hook: String,
+        /// Which: `on_complete` or `on_error`.
+        hook: HookPoint,
     },
     /// A hook's text was rendered.
     HookRendered {
         /// The sub-workflow's task; absent for the run itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<TaskId>,
-        /// on_start, on_complete, on_error.
-        hook: String,
+        /// Which.
+        hook: HookPoint,
         /// The text, or why it could not be rendered.
         text: String,
         /// Whether rendering failed.

@@ -37,6 +37,7 @@ fn begins_an_owner(event: &Event) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RunReopened;
 
     fn at(second: u64) -> Timestamp {
         Timestamp(second * 1_000_000)
@@ -72,14 +73,7 @@ mod tests {
 
     #[test]
     fn a_run_that_is_opened_again_was_away_until_then() {
-        let reopened = Event::RunReopened {
-            tasks: vec![],
-            restarted: vec![],
-            retried: vec![],
-            superseded: Default::default(),
-            rewound: vec![],
-            asking: vec![],
-        };
+        let reopened = Event::RunReopened(RunReopened::default());
         let absences = absences(&[(0, owned(1)), (5, note()), (50, reopened), (50, owned(2)), (51, note())]);
         assert_eq!(absences.worked(at(0), at(51)).as_secs(), 6);
     }

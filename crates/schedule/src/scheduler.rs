@@ -187,15 +187,15 @@ impl Scheduler {
     }
 
     /// The failure of a hook is told once.
-    pub(crate) fn tells_failed_hook(&mut self, hook: TaskIx) -> bool {
+    pub(crate) fn notes_failed_hook(&mut self, hook: TaskIx) -> bool {
         !std::mem::replace(&mut self.state.tasks[hook].handled, true)
     }
 
-    /// A workflow tells something once; false if it was told already.
-    pub(crate) fn tells_once(&mut self, frame: FrameIx, what: &'static str) -> bool {
-        let told = &mut self.state.frame_mut(frame).told;
-        let is_new = !told.contains(&what);
-        told.extend(is_new.then_some(what));
+    /// A workflow notes something once; false if it was noted already.
+    pub(crate) fn notes_once(&mut self, frame: FrameIx, what: &'static str) -> bool {
+        let noted = &mut self.state.frame_mut(frame).noted;
+        let is_new = !noted.contains(&what);
+        noted.extend(is_new.then_some(what));
         is_new
     }
 }

@@ -4,7 +4,7 @@
 //! as one; nothing else is left out. In a real run whoever is faster comes first, so [`by_phase`] puts a record into an
 //! order that does not tell, and [`out_of_order`] asks for what it no longer shows.
 
-use convoke_model::{Class, Event, Stamped, TaskId};
+use convoke_model::{Class, Event, PhaseDecided, Stamped, TaskId};
 use convoke_plan::Plan;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -190,7 +190,7 @@ pub fn out_of_order(plan: &Plan, events: &[Stamped]) -> Option<TaskId> {
             | Event::TaskSkipped { task, .. } => {
                 ended.insert(&task.0);
             }
-            Event::Routed { task, .. } => {
+            Event::PhaseDecided(PhaseDecided { task, .. }) => {
                 let step = workflow.nodes.iter().find(|node| *node.name == *task.0);
                 let mut before = step.into_iter().flat_map(|step| &step.triggers);
                 if !before.all(|edge| ended.contains(&*workflow.node(edge.from).name)) {

@@ -36,7 +36,9 @@ output: {{answer: '{{{{ g.output.status }}}}'}}
     let mut world = World::new(plan_of(&text, &[]), json!({}), 4, 1, Box::new(script));
     assert_eq!(world.finish().status, RunStatus::Succeeded);
     let about_task = |event: &Event| match event {
-        Event::Routed { about: Some(about), reason, .. } if *about.0 == *"g/1" => Some(reason.clone()),
+        Event::GoalDecided(decided) if decided.about.as_ref().is_some_and(|about| *about.0 == *"g/1") => {
+            Some(decided.reason.clone())
+        }
         _ => None,
     };
     let reason = world.events().find_map(|stamped| about_task(&stamped.event)).expect("it was decided");

@@ -180,7 +180,7 @@ output: {n: '{{ both.outputs | length }}'}
     let mut second = World::resumed(plan, 2, first.commits.clone(), &first, failing(""));
     assert_eq!(second.finish().status, RunStatus::Parked);
     let told = second.events().find_map(|stamped| match &stamped.event {
-        Event::RunReopened { asking, .. } => Some(asking.clone()),
+        Event::RunReopened(reopened) => Some(reopened.asking.clone()),
         _ => None,
     });
     assert_eq!(told.unwrap().iter().map(ToString::to_string).collect::<Vec<_>>(), ["both/gate"]);

@@ -97,8 +97,8 @@ impl HandIn<'_> {
                 ended.get_or_insert(Refused::Over);
             }
             // The question is open again, and an answer that only led to an end is forgotten.
-            Event::RunReopened { tasks, .. } if tasks.contains(self.task) => ended = None,
-            Event::PlanChanged { opened, .. } if opened.contains(self.task) => ended = None,
+            Event::RunReopened(reopened) if reopened.tasks.contains(self.task) => ended = None,
+            Event::PlanChanged(changed) if changed.opened.contains(self.task) => ended = None,
             _ => {}
         })?;
         Ok(ended)

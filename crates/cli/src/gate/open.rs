@@ -38,7 +38,8 @@ impl Gates {
             | Event::RetryScheduled { task, .. }
             | Event::AttemptStarted { task, .. }
             | Event::TaskSucceeded { task, .. } => self.close(task),
-            Event::RunReopened { asking, .. } | Event::PlanChanged { asking, .. } => self.reopen(asking),
+            Event::RunReopened(reopened) => self.reopen(&reopened.asking),
+            Event::PlanChanged(changed) => self.reopen(&changed.asking),
             _ => {}
         }
     }
@@ -77,7 +78,7 @@ impl Gates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convoke_model::{Class, Failure, JsonText, Timestamp};
+    use convoke_model::{Class, Failure, JsonText, RunReopened, Timestamp};
 
     fn id(task: &str) -> TaskId {
         TaskId(task.into())
@@ -100,14 +101,11 @@ mod tests {
     }
 
     fn reopened(asking: &[&str]) -> Event {
-        Event::RunReopened {
+        Event::RunReopened(RunReopened {
             tasks: vec![id("goal"), id("goal/1"), id("a")],
-            restarted: vec![],
-            retried: vec![],
-            superseded: vec![],
-            rewound: vec![],
             asking: asking.iter().map(|task| id(task)).collect(),
-        }
+            ..RunReopened::default()
+        })
     }
 
     fn open_after(events: &[Event]) -> Vec<String> {

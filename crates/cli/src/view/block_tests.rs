@@ -1,7 +1,7 @@
 use super::super::state::tests::{attempt, done, fan_out, group, id, outline, stamp, started};
 use super::super::{Doing, Outline};
 use super::*;
-use convoke_model::{ChildKind, ChildSpec, Event, JsonText};
+use convoke_model::{ChildKind, ChildSpec, Event, JsonText, MergeStrategy};
 
 const OFF: Paint = Paint::off();
 
@@ -127,7 +127,7 @@ fn lines_are_no_wider_than_the_window() {
 fn a_merge_shows_how_its_text_begins() {
     let began = Event::MergeStarted {
         task: id("s"),
-        strategy: "progressive".into(),
+        strategy: MergeStrategy::Progressive,
         sources: vec![],
         missing: vec![],
         closed: false,

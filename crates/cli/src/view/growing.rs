@@ -6,7 +6,7 @@
 
 use super::words;
 use convoke_model::synthesis::{bare, readable};
-use convoke_model::{Event, JsonText, Payload, Stamped, TaskId};
+use convoke_model::{Event, JsonText, MergeStrategy, Payload, Stamped, TaskId};
 use std::collections::HashMap;
 
 /// Characters of a text's beginning.
@@ -38,13 +38,15 @@ impl Growing {
     /// Takes the next event.
     pub fn apply(&mut self, event: &Event) {
         match event {
-            Event::MergeStarted { task, strategy, .. } if strategy == "progressive" => {
+            Event::MergeStarted { task, strategy: MergeStrategy::Progressive, .. } => {
                 self.0.entry(task.clone()).or_default();
             }
             Event::AttemptFinished { task, output, .. } => self.answered(task, output),
             Event::TaskSucceeded { task, .. } => drop(self.0.remove(task)),
-            Event::RunReopened { tasks, restarted, .. } => self.forget(tasks.iter().chain(restarted)),
-            Event::PlanChanged { dropped, .. } => self.forget(dropped.iter()),
+            Event::RunReopened(reopened) => {
+                self.forget(reopened.tasks.iter().chain(&reopened.restarted));
+            }
+            Event::PlanChanged(changed) => self.forget(changed.dropped.iter()),
             _ => {}
         }
     }
@@ -98,9 +100,9 @@ mod tests {
     use convoke_model::Usage;
     use serde_json::json;
 
-    fn began(task: &str, strategy: &str, closed: bool) -> Event {
+    fn began(task: &str, strategy: MergeStrategy, closed: bool) -> Event {
         let (sources, missing) = (Vec::new(), Vec::new());
-        Event::MergeStarted { task: id(task), strategy: strategy.into(), sources, missing, closed }
+        Event::MergeStarted { task: id(task), strategy, sources, missing, closed }
     }
 
     fn said(task: &str, words: &str) -> Event {
@@ -118,10 +120,10 @@ mod tests {
     #[test]
     fn the_newest_answer_is_the_text_until_the_task_has_an_output() {
         let mut events = vec![
-            began("s", "progressive", false),
+            began("s", MergeStrategy::Progressive, false),
             said("other", "no part of it"),
             said("s/merge[1]", "one"),
-            began("s", "progressive", true),
+            began("s", MergeStrategy::Progressive, true),
             said("s/merge[2]", &format!("one\n\ntwo {}", "x".repeat(1_000))),
         ];
         let mut growing = Growing::of(&stamp(events.clone()));
@@ -137,8 +139,10 @@ mod tests {
 
     #[test]
     fn a_merge_by_levels_has_no_text_before_its_end() {
-        let growing =
-            Growing::of(&stamp(vec![began("s", "hierarchical", true), said("s/merge[1.0]", "part")]));
+        let growing = Growing::of(&stamp(vec![
+            began("s", MergeStrategy::Hierarchical, true),
+            said("s/merge[1.0]", "part"),
+        ]));
         assert_eq!(growing.get(&id("s")), None);
     }
 }

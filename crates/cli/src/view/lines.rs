@@ -7,8 +7,8 @@ use crate::paint::Paint;
 use crate::sentence::origin;
 use crate::tape;
 use convoke_model::{
-    ChildSpec, Event, Failure, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
-    reason,
+    BudgetAction, BudgetSpent, ChildSpec, Event, Failure, LimitAdapted, LimitReason, LimitSetting,
+    MergeStrategy, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor, reason,
 };
 
 /// Columns of a task's own words on a line.
@@ -21,18 +21,24 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
     let text = match &stamped.event {
         Event::RunStarted(started) => run_started(started),
         Event::RunOwned { epoch, .. } if *epoch > 1 => "resumed".to_owned(),
-        Event::RunReopened { tasks, .. } => format!("reopened {}", words::plural(tasks.len() as u64, "task")),
-        Event::PlanChanged { dropped, .. } => plan_changed(dropped),
+        Event::RunReopened(reopened) => {
+            format!("reopened {}", words::plural(reopened.tasks.len() as u64, "task"))
+        }
+        Event::PlanChanged(changed) => plan_changed(&changed.dropped),
         Event::TaskStarted { task, until, .. } => task_started(&name(task), *until, at),
         Event::FannedOut { task, count, .. } => {
             format!("{}: {}", name(task), words::plural((*count).into(), "item"))
         }
         Event::MergeStarted { task, strategy, sources, missing, .. } => {
-            merge_started(&name(task), strategy, sources, missing)
+            merge_started(&name(task), *strategy, sources, missing)
         }
         Event::ChildrenSpawned { task, children: questions } => asked(&name(task), questions),
-        Event::Routed { task, chosen, reason, about, .. } => {
-            format!("{}: {chosen} ({reason})", name(about.as_ref().unwrap_or(task)))
+        Event::GoalDecided(decided) => {
+            let about = decided.about.as_ref().unwrap_or(&decided.task);
+            format!("{}: {} ({})", name(about), decided.chosen, decided.reason)
+        }
+        Event::PhaseDecided(decided) => {
+            format!("{}: {} ({})", name(&decided.task), decided.chosen, decided.reason)
         }
         Event::Guided { text, by } => format!("guidance of {by}: {}", words::first_line(text)),
         Event::Announced { task, kind, .. } => format!("{} announces {kind}", name(task)),
@@ -69,15 +75,13 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
             let name = name(task);
             format!("{name} begins again: this process was away for longer than its lease lasts")
         }
-        Event::LimitAdapted { resource, setting, from, to, reason } => {
-            adapted(resource, setting, (*from, *to), reason, at)
-        }
+        Event::LimitAdapted(change) => adapted(change, at),
         Event::BudgetExceeded { spent_micros, budget_micros } => {
             over_budget(*spent_micros, *budget_micros, paint)
         }
-        Event::BudgetSpent { budget, used, limit, then } => budget_spent(budget, *used, *limit, then, paint),
+        Event::BudgetSpent(spent) => budget_spent(spent, paint),
         Event::ContextTrimmed { task, strategy, steps } => trimmed(&name(task), strategy, steps),
-        Event::HookRendered { hook, text, .. } => format!("{hook}: {}", words::first_line(text)),
+        Event::HookRendered { hook, text, .. } => format!("{}: {}", hook.word(), words::first_line(text)),
         Event::Noted { task, message, .. } => noted(task.as_ref().map(name), message, paint),
         Event::StopRequested { now, by } => stop_requested(*now, by),
         Event::RunParked { waiting } => parked(waiting),
@@ -96,15 +100,18 @@ fn called(state: &State, task: &TaskId) -> String {
     }
 }
 
-fn merge_started(task: &str, strategy: &str, sources: &[TaskId], missing: &[Missing]) -> String {
+fn merge_started(task: &str, strategy: MergeStrategy, sources: &[TaskId], missing: &[Missing]) -> String {
     let lacks = match missing.len() {
         0 => String::new(),
         count => format!(", {count} missing"),
     };
     match (strategy, sources) {
-        ("verify", [answer, ..]) => format!("{task} examines {}", words::task(answer)),
-        ("progressive", []) => format!("{task} merges outputs as they arrive{lacks}"),
-        _ => format!("{task} merges {}{lacks} ({strategy})", words::plural(sources.len() as u64, "output")),
+        (MergeStrategy::Verify, [answer, ..]) => format!("{task} examines {}", words::task(answer)),
+        (MergeStrategy::Progressive, []) => format!("{task} merges outputs as they arrive{lacks}"),
+        _ => {
+            let outputs = words::plural(sources.len() as u64, "output");
+            format!("{task} merges {outputs}{lacks} ({})", strategy.word())
+        }
     }
 }
 
@@ -172,21 +179,22 @@ fn finished(state: &State, task: &TaskId, used: Usage, at: Timestamp, paint: Pai
     text
 }
 
-fn adapted(resource: &str, setting: &str, (from, to): (u64, u64), reason: &str, at: Timestamp) -> String {
-    let why = reason.replace('_', " ");
-    match (setting, to) {
-        ("shut_until", 0) => format!("{resource} is open again ({why})"),
-        ("shut_until", until) => {
+fn adapted(change: &LimitAdapted, at: Timestamp) -> String {
+    let LimitAdapted { resource, setting, from, to, reason, .. } = change;
+    let why = change.why().replace('_', " ");
+    match (setting, *to) {
+        (LimitSetting::ShutUntil, 0) => format!("{resource} is open again ({why})"),
+        (LimitSetting::ShutUntil, until) => {
             format!("{resource} waits {} ({why})", words::duration(Timestamp(until).since(at)))
         }
         _ if resource.ends_with("(money)") => {
             let dollars = |micros: u64| format!("${:.4}", micros as f64 / 1e6);
-            format!("{resource}: {} instead of {} ({why})", dollars(to), dollars(from))
+            format!("{resource}: {} instead of {} ({why})", dollars(*to), dollars(*from))
         }
         _ if is_amount(resource) => format!("{resource}: {to} instead of {from} ({why})"),
         _ if from == to => format!("{resource}: {to} at once, as before ({why})"),
         // Calls go well again, with fewer at once than were tried before.
-        _ if to < from && reason == "recovered" => {
+        _ if to < from && *reason == LimitReason::Recovered => {
             format!("{resource}: {to} at once instead of {from} (known to be good)")
         }
         _ => format!("{resource}: {to} at once instead of {from} ({why})"),
@@ -237,12 +245,13 @@ fn over_budget(spent: u64, budget: u64, paint: Paint) -> String {
     paint.warn(&words)
 }
 
-fn budget_spent(budget: &str, used: u64, limit: u64, then: &str, paint: Paint) -> String {
+fn budget_spent(spent: &BudgetSpent, paint: Paint) -> String {
+    let budget = &spent.budget;
     let amount =
         |amount: u64| if budget.ends_with("(money)") { words::money(amount) } else { words::count(amount) };
-    let (used, limit) = (amount(used), amount(limit));
-    match then {
-        "report" => paint.warn(&format!("{budget} passed: {used} of {limit}")),
+    let (used, limit) = (amount(spent.used), amount(spent.limit));
+    match spent.then {
+        BudgetAction::Report => paint.warn(&format!("{budget} passed: {used} of {limit}")),
         _ => format!("{budget} cannot pay another call: {used} of {limit} are spent or set aside"),
     }
 }
@@ -275,10 +284,14 @@ mod tests {
 
     #[test]
     fn a_limit_that_changed_is_told_as_what_it_is() {
-        let told = |from, to, reason: &str| adapted("model:m", "limit", (from, to), reason, Timestamp(1));
-        assert_eq!(told(4, 2, "rate_limited"), "model:m: 2 at once instead of 4 (rate limited)");
-        assert_eq!(told(2, 3, "recovered"), "model:m: 3 at once instead of 2 (recovered)");
-        assert_eq!(told(1, 1, "rate_limited"), "model:m: 1 at once, as before (rate limited)");
-        assert_eq!(told(4, 3, "recovered"), "model:m: 3 at once instead of 4 (known to be good)");
+        let told = |from, to, reason| {
+            let (resource, setting) = ("model:m".to_owned(), LimitSetting::Limit);
+            let change = LimitAdapted { resource, setting, from, to, reason, origin: None };
+            adapted(&change, Timestamp(1))
+        };
+        assert_eq!(told(4, 2, LimitReason::RateLimited), "model:m: 2 at once instead of 4 (rate limited)");
+        assert_eq!(told(2, 3, LimitReason::Recovered), "model:m: 3 at once instead of 2 (recovered)");
+        assert_eq!(told(1, 1, LimitReason::RateLimited), "model:m: 1 at once, as before (rate limited)");
+        assert_eq!(told(4, 3, LimitReason::Recovered), "model:m: 3 at once instead of 4 (known to be good)");
     }
 }

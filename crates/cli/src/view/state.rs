@@ -168,8 +168,8 @@ impl State {
         match &stamped.event {
             Event::RunStarted(started) => self.begin(at, started.run.clone(), &started.workflow),
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
-            Event::RunReopened { tasks, restarted, .. } => self.reopen(tasks, restarted),
-            Event::PlanChanged { dropped, .. } => self.reopen(&[], dropped),
+            Event::RunReopened(reopened) => self.reopen(&reopened.tasks, &reopened.restarted),
+            Event::PlanChanged(changed) => self.reopen(&[], &changed.dropped),
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
             Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at, seq),
             Event::MergeStarted { task, .. } => self.open(task, None, at, seq),

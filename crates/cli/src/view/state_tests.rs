@@ -1,5 +1,7 @@
 use super::*;
-use convoke_model::{Cause, CauseKind, Class, Digest, Failure, JsonText, Payload, Role, RunStarted};
+use convoke_model::{
+    Cause, CauseKind, Class, Digest, Failure, JsonText, Payload, Role, RunReopened, RunStarted,
+};
 
 pub(in crate::view) fn id(text: &str) -> TaskId {
     TaskId(text.into())
@@ -107,14 +109,7 @@ fn a_reopened_task_is_open_again() {
     let state = fold(&[("a", &[])], events.clone());
     assert_eq!((state.ended.failed, state.total()), (1, 1));
     let mut again = events;
-    again.push(Event::RunReopened {
-        tasks: vec![id("a")],
-        restarted: vec![],
-        retried: vec![],
-        superseded: vec![],
-        rewound: vec![],
-        asking: vec![],
-    });
+    again.push(Event::RunReopened(RunReopened { tasks: vec![id("a")], ..RunReopened::default() }));
     let state = fold(&[("a", &[])], again);
     assert_eq!((state.ended.total(), state.total(), state.tasks.len()), (0, 1, 0));
 }
@@ -130,14 +125,7 @@ fn what_lies_below_a_restarted_task_is_forgotten() {
         attempt("x", 1),
         done("x"),
     ];
-    events.push(Event::RunReopened {
-        tasks: vec![],
-        restarted: vec![id("g")],
-        retried: vec![],
-        superseded: vec![],
-        rewound: vec![],
-        asking: vec![],
-    });
+    events.push(Event::RunReopened(RunReopened { restarted: vec![id("g")], ..RunReopened::default() }));
     let state = fold(&[("g", &[]), ("x", &[])], events);
     assert_eq!(state.tasks.keys().collect::<Vec<_>>(), [&id("x")]);
     assert_eq!((state.ended.total(), state.total()), (1, 2));

@@ -5,8 +5,8 @@ use crate::fact::{Capacity, Fact, What};
 use convoke_agent::{Page, Report};
 use convoke_govern::Outcome;
 use convoke_model::{
-    Answer, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, Payload, TaskId, Timestamp,
-    Usage, WaitsFor, reason,
+    Answer, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, LimitAdapted, LimitReason,
+    LimitSetting, LimitsSeen, Payload, TaskId, Timestamp, Usage, WaitsFor, reason,
 };
 use convoke_schedule::{Outputs, TaskIx, TaskState};
 
@@ -230,8 +230,10 @@ impl Core {
             Capacity::Lost { fences } => self.lose(at, &fences, turn),
             Capacity::Changed { name, from, to, origin } => {
                 self.permits.set_limit(&name, to, at);
-                let (setting, reason) = ("limit".into(), format!("set: {origin}"));
-                self.happen(at, Event::LimitAdapted { resource: name, setting, from, to, reason }, turn);
+                let (setting, reason) = (LimitSetting::Limit, LimitReason::SetForAll);
+                let (resource, origin) = (name, Some(origin));
+                let adapted = LimitAdapted { resource, setting, from, to, reason, origin };
+                self.happen(at, Event::LimitAdapted(adapted), turn);
                 self.turn_away(at, turn);
             }
             Capacity::Shut { service, pause } => {
@@ -250,9 +252,9 @@ impl Core {
         if let Some((from, to)) = learned.change {
             // Before anything was known a run asked as often as it may.
             let from = from.min(self.permits.services.most);
-            let (resource, setting) = (learned.service, "limit".into());
-            let event = Event::LimitAdapted { resource, setting, from, to, reason: learned.reason };
-            self.happen(at, event, turn);
+            let (resource, setting, reason) = (learned.service, LimitSetting::Limit, learned.reason);
+            let adapted = LimitAdapted { resource, setting, from, to, reason, origin: None };
+            self.happen(at, Event::LimitAdapted(adapted), turn);
         }
     }
 
@@ -336,12 +338,12 @@ impl Core {
                 Event::ToolCalled { task: id, attempt, tool, ms, failed }
             }
             Report::Noted { code, message } => Event::Noted { task: Some(id), code: code.into(), message },
-            Report::LimitsSeen(limits) => Event::LimitsSeen {
+            Report::LimitsSeen(limits) => Event::LimitsSeen(LimitsSeen {
                 provider: limits.provider,
                 model: limits.model,
                 requests: [limits.requests.limit, limits.requests.remaining],
                 tokens: [limits.tokens.limit, limits.tokens.remaining],
-            },
+            }),
             Report::Silent => {
                 self.silent.insert(task);
                 return;

@@ -5,7 +5,7 @@
 use super::Permits;
 use crate::spending::Spent;
 use convoke_govern::{Adapted, Origin, ResourceId};
-use convoke_model::Timestamp;
+use convoke_model::{BudgetAction, Timestamp};
 use convoke_schedule::{Scheduler, TaskIx};
 
 /// What was said of a budget.
@@ -14,7 +14,7 @@ pub(crate) enum Said {
     /// People allow so much of it in all.
     Allowed(String, u64),
     /// It is spent, and this follows.
-    Spent(String, String),
+    Spent(String, BudgetAction),
 }
 
 impl Permits {
@@ -47,7 +47,7 @@ impl Permits {
     pub(crate) fn said_before(&mut self, said: &Said) {
         match said {
             Said::Allowed(budget, limit) => self.purses.allow(budget, *limit),
-            Said::Spent(budget, then) => self.purses.told_before(budget, then),
+            Said::Spent(budget, then) => self.purses.told_before(budget, *then),
         }
     }
 }

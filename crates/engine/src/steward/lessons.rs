@@ -8,27 +8,28 @@ use super::Office;
 use super::doors::NO_LIMIT;
 use crate::fact::{Capacity as News, Learned};
 use convoke_capacity::{Error, Taught, Words};
-use convoke_govern::{Change, Knowledge, LearnedLimit, Lesson, Reason};
+use convoke_govern::{Change, Knowledge, LearnedLimit, Lesson};
+use convoke_model::LimitReason;
 
 impl Office {
     /// Begins with what is known: by those who live, else by earlier runs.
     pub(super) fn recall(&self, service: &str, remembered: Option<LearnedLimit>) {
         let now = self.table.now() / 1_000;
-        let recalled = self.learn(service, Reason::Remembered.word(), |knowledge, _| {
+        let recalled = self.learn(service, LimitReason::Remembered, |knowledge, _| {
             if let (None, Some(learned)) = (knowledge.known(), remembered) {
                 knowledge.remember(learned.limit.max(1), learned.known.or(Some(learned.limit)), now);
             }
         });
         if let Some(Ok(taught)) = recalled {
             // The run has said itself what it remembers.
-            self.tell_learned(service, &taught, None, "");
+            self.tell_learned(service, &taught, None, LimitReason::Remembered);
         }
     }
 
     /// Learns from a call, and tells the run if that changes something.
     pub(super) fn teach(&self, service: &str, lesson: Lesson) {
         let (lesson, mut change) = (lesson.shifted(self.ahead()), None);
-        let reason = lesson.reason.word();
+        let reason = lesson.reason;
         let taught = self.learn(service, reason, |knowledge, under_way| {
             change = knowledge.take(&lesson, under_way);
         });
@@ -40,7 +41,7 @@ impl Office {
     fn learn(
         &self,
         service: &str,
-        reason: &str,
+        reason: LimitReason,
         mut lesson: impl FnMut(&mut Knowledge, u64),
     ) -> Option<Result<Taught, Error>> {
         let id = self.door(service)?;
@@ -66,12 +67,12 @@ impl Office {
             let told = self.doors().get(&service).map(|door| door.told).unwrap_or_default();
             let change = Change { from: told, to: Knowledge::of_words(&taught.words).told() };
             let change = Some(change).filter(|change| change.from != change.to);
-            self.tell_learned(&service, &taught, change, Reason::Shared.word());
+            self.tell_learned(&service, &taught, change, LimitReason::Shared);
         }
     }
 
     /// Tells the run of another limit than it knows of.
-    fn tell_learned(&self, service: &str, taught: &Taught, change: Option<Change>, reason: &str) {
+    fn tell_learned(&self, service: &str, taught: &Taught, change: Option<Change>, reason: LimitReason) {
         let knowledge = Knowledge::of_words(&taught.words).shifted(-self.ahead());
         let before = match self.doors().get_mut(service) {
             Some(door) => {
@@ -88,7 +89,7 @@ impl Office {
             knowledge,
             limited: taught.limit != NO_LIMIT,
             change: change.map(|change| (change.from, change.to)),
-            reason: reason.to_owned(),
+            reason,
         })));
     }
 

@@ -156,7 +156,9 @@ impl Summary {
                 self.set(task, Task::Done)
             }
             Event::TaskFailed { task, .. } => self.set(task, Task::Failed),
-            Event::RunReopened { tasks, .. } => tasks.iter().for_each(|task| self.set(task, Task::Open)),
+            Event::RunReopened(reopened) => {
+                reopened.tasks.iter().for_each(|task| self.set(task, Task::Open));
+            }
             _ => {}
         }
     }

@@ -1,8 +1,9 @@
-//! A run as a whole: what it was started with, and how it stands.
+//! A run as a whole: what it was started with, how it goes on, and how it stands.
 //!
 //! Words of a status are part of files and of the command line: they never change.
 
-use crate::{Digest, Payload, RunId};
+use super::Superseded;
+use crate::{Digest, Payload, RunId, TaskId};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,47 @@ pub struct RunStarted {
     /// The configuration that differed from the defaults, by key; values that may be secrets are hidden.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub configuration: IndexMap<String, String>,
+}
+
+/// A run that had ended is open again: what failed or was cancelled gets another chance.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunReopened {
+    /// The tasks that are open again; what they finished below them stays.
+    pub tasks: Vec<TaskId>,
+    /// The tasks that begin anew, with everything below them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restarted: Vec<TaskId>,
+    /// Phases that had failed: they get new tries, behind those they had. One that was stopped goes on with its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retried: Vec<TaskId>,
+    /// Phases that ran and begin anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<Superseded>,
+    /// Goals and tasks of goals that are done again: what was decided about them after the last child that stays
+    /// is forgotten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewound: Vec<TaskId>,
+    /// The tasks that wait for a person again, with the question that they asked last. Of all others no question is open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asking: Vec<TaskId>,
+}
+
+/// A changed workflow file was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanChanged {
+    /// The plan from here on.
+    pub plan: Digest,
+    /// Tasks that run again, with everything below them.
+    pub dropped: Vec<TaskId>,
+    /// Groups that are open again because of some of their members; what is unchanged below them stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opened: Vec<TaskId>,
+    /// Phases that ran and begin anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<Superseded>,
+    /// The tasks that wait for a person from here on, with the question that they asked last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asking: Vec<TaskId>,
 }
 
 /// How a run stands.

@@ -5,7 +5,7 @@
 //! is the scheduler's business; who is asked and within which bounds stands here.
 
 use super::{NodeIx, Text};
-use convoke_model::{Class, Role};
+use convoke_model::{Class, GoalChoice, Role};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -172,16 +172,26 @@ impl Action {
 
     /// The word for people and files.
     pub fn word(self) -> &'static str {
+        self.choice().word()
+    }
+
+    /// The decision that takes it.
+    pub fn choice(self) -> GoalChoice {
         match self {
-            Action::Retry => "retry",
-            Action::RepairParameters => "repair_parameters",
-            Action::AlternativeTool => "alternative_tool",
-            Action::Decompose => "decompose",
-            Action::SpawnRecovery => "spawn_recovery",
-            Action::Escalate => "escalate",
-            Action::Skip => "skip",
-            Action::Fail => "fail",
+            Action::Retry => GoalChoice::Retry,
+            Action::RepairParameters => GoalChoice::RepairParameters,
+            Action::AlternativeTool => GoalChoice::AlternativeTool,
+            Action::Decompose => GoalChoice::Decompose,
+            Action::SpawnRecovery => GoalChoice::SpawnRecovery,
+            Action::Escalate => GoalChoice::Escalate,
+            Action::Skip => GoalChoice::Skip,
+            Action::Fail => GoalChoice::Fail,
         }
+    }
+
+    /// What a decision does about a failure; `None` where it does something else.
+    pub fn taken_by(choice: GoalChoice) -> Option<Action> {
+        Action::ALL.into_iter().find(|action| action.choice() == choice)
     }
 }
 

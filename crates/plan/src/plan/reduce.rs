@@ -4,6 +4,7 @@
 //! and an end like any other. How the children come about is the scheduler's business.
 
 use super::{NodeIx, Text};
+use convoke_model::MergeStrategy;
 use serde::{Deserialize, Serialize};
 
 /// Many outputs become one.
@@ -71,6 +72,33 @@ impl Strategy {
             Strategy::Judge => "judge",
             Strategy::Tournament => "tournament",
         }
+    }
+
+    /// The strategy as events record it. What `auto` means is resolved before anything is merged.
+    pub fn to_record(self) -> MergeStrategy {
+        match self {
+            Strategy::Auto | Strategy::Flat => MergeStrategy::Flat,
+            Strategy::Hierarchical => MergeStrategy::Hierarchical,
+            Strategy::Progressive => MergeStrategy::Progressive,
+            Strategy::Rlm => MergeStrategy::Rlm,
+            Strategy::Vote => MergeStrategy::Vote,
+            Strategy::Judge => MergeStrategy::Judge,
+            Strategy::Tournament => MergeStrategy::Tournament,
+        }
+    }
+
+    /// The strategy of a merge that an event records; `None` for the examination of an answer.
+    pub fn recorded(strategy: MergeStrategy) -> Option<Strategy> {
+        Some(match strategy {
+            MergeStrategy::Flat => Strategy::Flat,
+            MergeStrategy::Hierarchical => Strategy::Hierarchical,
+            MergeStrategy::Progressive => Strategy::Progressive,
+            MergeStrategy::Rlm => Strategy::Rlm,
+            MergeStrategy::Vote => Strategy::Vote,
+            MergeStrategy::Judge => Strategy::Judge,
+            MergeStrategy::Tournament => Strategy::Tournament,
+            MergeStrategy::Verify => return None,
+        })
     }
 
     /// What `auto` means for this many outputs.

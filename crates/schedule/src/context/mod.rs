@@ -22,7 +22,7 @@ pub(crate) use work::{WORK, names};
 
 use crate::state::{End, FrameEnding, FrameIx, Stage, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{Class, Ending, Failure, reason};
+use convoke_model::{Class, Ending, Failure, HookPoint, reason};
 use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
 use convoke_plan::value::read_output;
 use convoke_plan::{ContextMode, Kind, Text};
@@ -102,15 +102,15 @@ impl View<'_> {
     }
 
     /// Renders a hook's text, which may look at the workflow's result.
-    pub(crate) fn render_hook(
+    pub(crate) fn hook_text(
         &self,
         frame: FrameIx,
         text: &Text,
-        hook: &str,
+        hook: HookPoint,
         result: Option<&serde_json::Value>,
     ) -> Result<String, Failure> {
         let result = result.map(|result| ("result".into(), from_json(result)));
-        self.render_at_end(frame, text, &format!("hook `{hook}`"), result.into_iter().collect())
+        self.render_at_end(frame, text, &format!("hook `{}`", hook.word()), result.into_iter().collect())
     }
 
     /// Renders a text of a workflow that has come to its end.

@@ -46,7 +46,7 @@ impl Scheduler {
         if used <= budget {
             return None;
         }
-        if frame.0 == 0 && self.tells_once(frame, "tokens") {
+        if frame.0 == 0 && self.notes_once(frame, "tokens") {
             let message = format!("the run {passed}");
             self.emit(Event::Noted { task: None, code: "budget_tokens".into(), message });
         }
@@ -56,7 +56,7 @@ impl Scheduler {
     /// A budget that only reports counts too little for a model without a price; that must not go unsaid. (Under an enforced one
     /// no such call is made.)
     fn tell_unpriced(&mut self, frame: FrameIx, key: &str) {
-        if frame.0 > 0 || !self.tells_once(frame, "unpriced") {
+        if frame.0 > 0 || !self.notes_once(frame, "unpriced") {
             return;
         }
         let message = format!("{key} cannot be counted: no price is known for a model in use (cost.pricing)");

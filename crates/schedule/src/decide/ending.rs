@@ -4,7 +4,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::state::{End, FrameEnding, FrameIx, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{Class, Ending, Event, Failure, Payload, RunStatus, TaskId, reason};
+use convoke_model::{Class, Ending, Event, Failure, HookPoint, Payload, RunStatus, TaskId, reason};
 use convoke_plan::Hook;
 use serde_json::{Map, Value};
 
@@ -13,19 +13,19 @@ impl Scheduler {
     pub(crate) fn finish_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
         let result = self.view(outputs).frame_result(frame);
         let hooks = self.workflow_in(frame).hooks.clone();
-        let (word, hook) = match result.failure.is_none() {
-            true => ("on_complete", hooks.on_complete),
-            false => ("on_error", hooks.on_error),
+        let (point, hook) = match result.failure.is_none() {
+            true => (HookPoint::OnComplete, hooks.on_complete),
+            false => (HookPoint::OnError, hooks.on_error),
         };
         let stopped =
             matches!(self.frame(frame).ending, Some(FrameEnding::Cancelled(_) | FrameEnding::Stopped { .. }));
         match hook {
             Some(Hook::Text(text)) if !stopped => {
-                self.tell_hook(frame, word, &text, result.output.as_ref(), outputs);
+                self.render_hook(frame, point, &text, result.output.as_ref(), outputs);
             }
-            Some(Hook::Run(_)) if !stopped && !self.frame(frame).told.contains(&word) => {
+            Some(Hook::Run(_)) if !stopped && !self.frame(frame).hooks_begun.contains(&point) => {
                 let within = self.frame_task(frame);
-                return self.emit(Event::HookStarted { within, hook: word.into() });
+                return self.emit(Event::HookStarted { within, hook: point });
             }
             _ => {}
         }

@@ -4,7 +4,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::state::{End, FrameEnding, FrameIx, Stage, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{Cause, CauseKind, Class, Ending, Event, Failure, Payload, TaskId, reason};
+use convoke_model::{Cause, CauseKind, Class, Ending, Event, Failure, HookPoint, Payload, TaskId, reason};
 use convoke_plan::{GateRoute, Hook, Kind, NodeIx, Requires, Text, value::read_output};
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ impl Scheduler {
     }
 
     fn follow_hook(&mut self, task: TaskIx, end: End) {
-        if end != End::Succeeded && self.tells_failed_hook(task) {
+        if end != End::Succeeded && self.notes_failed_hook(task) {
             let why =
                 self.tasks[task].failure.as_ref().map_or("it was stopped".into(), |f| f.message.clone());
             let message =
@@ -239,28 +239,28 @@ impl Scheduler {
 
     fn tell_start(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
         if let Some(Hook::Text(text)) = self.workflow_in(frame).hooks.on_start.clone() {
-            self.tell_hook(frame, "on_start", &text, None, outputs);
+            self.render_hook(frame, HookPoint::OnStart, &text, None, outputs);
         }
     }
 
-    pub(crate) fn tell_hook(
+    pub(crate) fn render_hook(
         &mut self,
         frame: FrameIx,
-        hook: &'static str,
+        hook: HookPoint,
         text: &Text,
         result: Option<&Value>,
         outputs: &dyn Outputs,
     ) {
-        if self.frame(frame).told.contains(&hook) {
+        if self.frame(frame).hooks_begun.contains(&hook) {
             return;
         }
-        let rendered = self.view(outputs).render_hook(frame, text, hook, result);
+        let rendered = self.view(outputs).hook_text(frame, text, hook, result);
         let (text, failed) = match rendered {
             Ok(text) => (text, false),
             Err(failure) => (failure.message, true),
         };
         let within = self.frame_task(frame);
-        self.emit(Event::HookRendered { within, hook: hook.into(), text, failed });
+        self.emit(Event::HookRendered { within, hook, text, failed });
     }
 }
 

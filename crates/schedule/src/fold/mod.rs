@@ -47,14 +47,12 @@ impl State {
                 self.fanned_out(task, *count, items, keys.as_deref())
             }
             Event::MergeStarted { task, strategy, sources, missing, closed } => {
-                self.merge_started(task, strategy, sources, missing, *closed)
+                self.merge_started(task, *strategy, sources, missing, *closed)
             }
             Event::OutputsMissed { task, missing } => self.outputs_missed(task, missing),
             Event::ChildrenSpawned { task, children } => self.children_spawned(task, children),
-            Event::Routed { task, chosen, reason, from, about, .. } => {
-                self.routed(about.as_ref(), chosen, reason)?;
-                self.phase_routed(task, chosen, reason, from)
-            }
+            Event::GoalDecided(decided) => self.goal_decided(decided),
+            Event::PhaseDecided(decided) => self.phase_decided(decided),
             Event::Guided { text, .. } => self.guided(text),
             Event::StateChanged { task, flags, metadata } => self.state_changed(task, flags, metadata),
             Event::Announced { task, attempt, kind, payload, .. } => {
@@ -95,17 +93,17 @@ impl State {
                 Ok(())
             }
             Event::SummaryStarted { task, covers, .. } => self.summary_wanted(task, covers),
-            Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), hook),
-            Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), hook),
-            Event::RunReopened { tasks, restarted, retried, superseded, rewound, asking: _ } => {
-                self.restarted(restarted);
-                self.phases_retried(retried);
-                self.phases_superseded(superseded);
-                self.reopened(tasks, rewound)
+            Event::HookStarted { within, hook } => self.hook_started(within.as_ref(), *hook),
+            Event::HookRendered { within, hook, .. } => self.hook_rendered(within.as_ref(), *hook),
+            Event::RunReopened(reopened) => {
+                self.restarted(&reopened.restarted);
+                self.phases_retried(&reopened.retried);
+                self.phases_superseded(&reopened.superseded);
+                self.reopened(&reopened.tasks, &reopened.rewound)
             }
-            Event::PlanChanged { dropped, superseded, .. } => {
-                self.restarted(dropped);
-                self.phases_superseded(superseded);
+            Event::PlanChanged(changed) => {
+                self.restarted(&changed.dropped);
+                self.phases_superseded(&changed.superseded);
                 self.reopened(&[], &[])
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),

@@ -2,7 +2,7 @@
 
 use super::{Folded, IllegalEvent, illegal};
 use crate::state::{Frame, FrameEnding, FrameIx, Place, Stage, State, TaskIx, TaskState, Todo};
-use convoke_model::{Ending, Payload, RunStarted, TaskId};
+use convoke_model::{Ending, HookPoint, Payload, RunStarted, TaskId};
 use convoke_plan::{Hook, NodeIx, WorkflowIx};
 
 impl State {
@@ -22,39 +22,38 @@ impl State {
     pub(super) fn begin_frame(&mut self, frame: FrameIx) {
         self.arm_frame(frame);
         match self.workflow_in(frame).hooks.on_start {
-            Some(Hook::Run(node)) => self.add_hook(frame, node, "on_start"),
+            Some(Hook::Run(node)) => self.add_hook(frame, node, HookPoint::OnStart),
             _ => self.enter(frame),
         }
         self.look_later(frame);
     }
 
-    pub(super) fn add_hook(&mut self, frame: FrameIx, node: NodeIx, hook: &'static str) {
+    pub(super) fn add_hook(&mut self, frame: FrameIx, node: NodeIx, hook: HookPoint) {
         let step = self.add_step(frame, node, &[]);
         self.tasks[step].hook = true;
-        self.frame_mut(frame).told.push(hook);
+        self.frame_mut(frame).hooks_begun.push(hook);
         self.make_ready(step);
     }
 
-    pub(super) fn hook_started(&mut self, within: Option<&TaskId>, hook: &str) -> Folded {
+    pub(super) fn hook_started(&mut self, within: Option<&TaskId>, hook: HookPoint) -> Folded {
         let frame = self.frame_within(within, "hook_started")?;
         let hooks = &self.workflow_in(frame).hooks;
-        let (named, word) = if hook == "on_complete" {
-            (hooks.on_complete.clone(), "on_complete")
-        } else {
-            (hooks.on_error.clone(), "on_error")
+        let named = match hook {
+            HookPoint::OnStart => None,
+            HookPoint::OnComplete => hooks.on_complete.clone(),
+            HookPoint::OnError => hooks.on_error.clone(),
         };
         let Some(Hook::Run(node)) = named else {
             return Err(illegal("hook_started", "the workflow has no such hook"));
         };
         self.frame_mut(frame).stage = Stage::Closing;
-        self.add_hook(frame, node, word);
+        self.add_hook(frame, node, hook);
         Ok(())
     }
 
-    pub(super) fn hook_rendered(&mut self, within: Option<&TaskId>, hook: &str) -> Folded {
+    pub(super) fn hook_rendered(&mut self, within: Option<&TaskId>, hook: HookPoint) -> Folded {
         let frame = self.frame_within(within, "hook_rendered")?;
-        let word = ["on_start", "on_complete", "on_error"].into_iter().find(|word| *word == hook);
-        self.frame_mut(frame).told.extend(word);
+        self.frame_mut(frame).hooks_begun.push(hook);
         Ok(())
     }
 

@@ -3,7 +3,9 @@
 //! The journal keeps every event; what is open again is left out of what is folded. What is opened is `reopen`'s
 //! decision, which the events carry.
 
-use convoke_model::{ChildKind, ChildSpec, Event, Stamped, TaskId, reason};
+use convoke_model::{
+    ChildKind, ChildSpec, Event, HookPoint, PlanChanged, RunReopened, Stamped, TaskId, reason,
+};
 use std::collections::{HashMap, HashSet};
 
 /// The events that still count, with every reopening carried out.
@@ -11,11 +13,11 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
     let mut kept: Vec<Stamped> = Vec::with_capacity(events.len());
     for stamped in events {
         match &stamped.event {
-            Event::RunReopened { tasks, restarted, rewound, .. } => {
+            Event::RunReopened(RunReopened { tasks, restarted, rewound, .. }) => {
                 kept = without_ends(kept, &tasks.iter().collect(), restarted);
                 kept = rewind(kept, &rewound.iter().collect());
             }
-            Event::PlanChanged { dropped, opened, .. } => {
+            Event::PlanChanged(PlanChanged { dropped, opened, .. }) => {
                 kept = without_ends(kept, &opened.iter().collect(), dropped);
             }
             _ => {}
@@ -56,7 +58,8 @@ fn rewind(mut events: Vec<Stamped>, rewound: &HashSet<&TaskId>) -> Vec<Stamped> 
 /// The goal or the task of one that an event decides about, or waits for.
 fn decision_about(event: &Event) -> Option<&TaskId> {
     match event {
-        Event::Routed { task, about, .. } => about.as_ref().or(Some(task)),
+        Event::GoalDecided(decided) => decided.about.as_ref().or(Some(&decided.task)),
+        Event::PhaseDecided(decided) => Some(&decided.task),
         Event::RetryScheduled { task, .. }
         | Event::TaskWoken { task }
         | Event::GateOpened { task, .. }
@@ -71,7 +74,7 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
         Event::RunFinished { .. } | Event::StopRequested { .. } => false,
         Event::WorkflowEnding { within, .. } => !opened(within),
         Event::HookStarted { within, .. } => !opened(within),
-        Event::HookRendered { within, hook, .. } => hook == "on_start" || !opened(within),
+        Event::HookRendered { within, hook, .. } => *hook == HookPoint::OnStart || !opened(within),
         Event::TaskFailed { task, .. }
         | Event::TaskSucceeded { task, .. }
         | Event::TaskSkipped { task, .. }
@@ -155,7 +158,8 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::SummaryStarted { task, .. }
         | Event::ContextTrimmed { task, .. } => Some(task),
         Event::RouteTaken { from, .. } => Some(from),
-        Event::Routed { task, about, .. } => about.as_ref().or(Some(task)),
+        Event::GoalDecided(decided) => decided.about.as_ref().or(Some(&decided.task)),
+        Event::PhaseDecided(decided) => Some(&decided.task),
         _ => None,
     }
 }

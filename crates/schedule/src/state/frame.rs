@@ -4,7 +4,7 @@
 
 use crate::composite::pipeline::PipelineState;
 use crate::state::TaskIx;
-use convoke_model::{Cause, Ending, Payload, Usage};
+use convoke_model::{Cause, Ending, HookPoint, Payload, Usage};
 use convoke_plan::{NodeIx, WorkflowIx};
 use std::collections::HashMap;
 
@@ -50,7 +50,9 @@ pub(crate) struct Frame {
     /// Whether it stands on the agenda.
     pub listed: bool,
     /// Hooks whose text was rendered, or whose step ran.
-    pub told: Vec<&'static str>,
+    pub hooks_begun: Vec<HookPoint>,
+    /// Notes that are made once.
+    pub noted: Vec<&'static str>,
     /// Newest summary of older outputs: covers this many entries of the history.
     pub summary: Option<Summary>,
     /// What it keeps for its phases, where it is a pipeline.
@@ -111,7 +113,8 @@ impl Frame {
             budget_reports: 0,
             stage: Stage::Opening,
             listed: false,
-            told: Vec::new(),
+            hooks_begun: Vec::new(),
+            noted: Vec::new(),
             summary: None,
             pipeline: PipelineState::default(),
         }

@@ -3,7 +3,9 @@
 //! What models say depends on the seed and on who is asked, never on when, so that a run can be repeated in part.
 
 use crate::kit::*;
-use convoke_model::{Answer, ChildKind, Class, Event, Item, RunStatus, Stamped, TaskId, fnv_from};
+use convoke_model::{
+    Answer, ChildKind, Class, Event, Item, RunReopened, RunStatus, Stamped, TaskId, fnv_from,
+};
 use convoke_plan::Plan;
 use convoke_testkit::{Ended, Random, World};
 use serde_json::{Value, json};
@@ -115,7 +117,7 @@ impl Known {
                 }
                 Event::TaskSucceeded { task, .. } => drop(known.succeeded.insert(task.clone())),
                 Event::AttemptFinished { task, .. } => drop(known.answered.insert(task.clone())),
-                Event::RunReopened { tasks, restarted, .. } => {
+                Event::RunReopened(RunReopened { tasks, restarted, .. }) => {
                     let below = |task: &TaskId| {
                         std::iter::successors(Some(task.clone()), TaskId::parent)
                             .any(|up| restarted.contains(&up))

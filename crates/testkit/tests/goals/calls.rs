@@ -16,7 +16,7 @@ fn an_atomic_task_takes_one_call_besides_the_plan_and_the_answer() {
     let (_, world) = run(&goal(""), 9, says);
     assert_eq!(launched(&world), ["g/plan[1]", "g/1/execute[1]", "g/2/execute[1]", "g/finalise[1]"]);
     assert_eq!(
-        routed(&world),
+        decided(&world),
         ["plan", "add_tasks", "execute g/1", "execute g/2", "end g/1", "end g/2", "finalise", "end"]
     );
 }

@@ -29,8 +29,8 @@ fn read_back<'e>(events: impl Iterator<Item = &'e Stamped>) -> Vec<Stamped> {
     text.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn routed<'e>(events: impl Iterator<Item = &'e Event>) -> Vec<&'e Event> {
-    events.filter(|event| matches!(event, Event::Routed { .. })).collect()
+fn decided<'e>(events: impl Iterator<Item = &'e Event>) -> Vec<&'e Event> {
+    events.filter(|event| matches!(event, Event::GoalDecided { .. })).collect()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_same_journal_gives_the_same_next_decisions() {
     for seed in (0..120).step_by(5) {
         let (plan, world) = broken_goal(seed);
         for (number, commit) in world.commits.iter().enumerate() {
-            let is_decision = |stamped: &Stamped| matches!(stamped.event, Event::Routed { .. });
+            let is_decision = |stamped: &Stamped| matches!(stamped.event, Event::GoalDecided { .. });
             let Some(first) = commit.iter().position(is_decision) else { continue };
             let before = world.commits[..number].iter().flatten().chain(&commit[..first]);
             let mut fresh = Scheduler::new(plan.clone());
@@ -47,7 +47,7 @@ fn the_same_journal_gives_the_same_next_decisions() {
             let values = Values { run: &world, made: RefCell::default() };
             let turn = fresh.decide(commit[first].at, &values);
             let (again, then) =
-                (routed(turn.events.iter()), routed(commit.iter().map(|stamped| &stamped.event)));
+                (decided(turn.events.iter()), decided(commit.iter().map(|stamped| &stamped.event)));
             assert_eq!(again, then, "seed {seed}, commit {number}");
             compared += again.len();
         }

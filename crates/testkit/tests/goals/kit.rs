@@ -80,10 +80,12 @@ pub fn launched(world: &World) -> Vec<String> {
     world.launches.iter().map(|(task, _)| task.to_string()).collect()
 }
 
-pub fn routed(world: &World) -> Vec<String> {
+pub fn decided(world: &World) -> Vec<String> {
     let word = |stamped: &Stamped| match &stamped.event {
-        Event::Routed { chosen, about: Some(about), .. } => Some(format!("{chosen} {about}")),
-        Event::Routed { chosen, .. } => Some(chosen.clone()),
+        Event::GoalDecided(decided) => Some(match &decided.about {
+            Some(about) => format!("{} {about}", decided.chosen),
+            None => decided.chosen.to_string(),
+        }),
         _ => None,
     };
     world.events().filter_map(word).collect()

@@ -49,7 +49,7 @@ fn a_person_who_wants_another_try_gets_it_whatever_else_is_left() {
     let mut world = World::new(plan, json!({}), 4, 1, model(says));
     world.answers.insert("1".into(), Answer::Retry);
     assert_eq!(world.finish().status, RunStatus::Succeeded);
-    let taken: Vec<String> = routed(&world).into_iter().filter(|word| word.ends_with(" g/1")).collect();
+    let taken: Vec<String> = decided(&world).into_iter().filter(|word| word.ends_with(" g/1")).collect();
     assert_eq!(
         taken,
         ["execute g/1", "recover g/1", "recover g/1", "escalate g/1", "execute g/1", "end g/1"]

@@ -1,7 +1,7 @@
 //! Whatever models say, a goal ends within its bounds and honestly.
 
 use crate::kit::*;
-use convoke_model::{Assignment, Class, Event, RunStatus, TaskId};
+use convoke_model::{Assignment, Class, Event, GoalChoice, GoalDecided, RunStatus, TaskId};
 use convoke_testkit::{Behaviour, Ended, Random, World};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -125,13 +125,11 @@ fn judge(world: &World, ended: &Ended, seed: u64) {
             Event::TaskSucceeded { task, .. } | Event::TaskSkipped { task, .. } => {
                 over.insert(task.clone());
             }
-            Event::Routed { chosen, about: Some(about), .. }
-                if chosen.contains('_') && chosen != "add_tasks" && chosen != "ask_again" =>
+            Event::GoalDecided(GoalDecided { chosen, about: Some(about), .. })
+                if chosen.word().contains('_')
+                    && !matches!(chosen, GoalChoice::AddTasks | GoalChoice::AskAgain) =>
             {
-                assert!(
-                    tried.insert((about.clone(), chosen.clone())),
-                    "seed {seed}: {chosen} of {about} twice"
-                );
+                assert!(tried.insert((about.clone(), *chosen)), "seed {seed}: {chosen} of {about} twice");
             }
             _ => {}
         }

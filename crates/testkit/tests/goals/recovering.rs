@@ -128,7 +128,7 @@ fn every_way_to_recover_is_taken_at_most_once() {
     );
     let (ended, world) = run(&plan, 9, says);
     assert_eq!(ended.status, RunStatus::Failed, "{ended:?}");
-    let mut taken = routed(&world);
+    let mut taken = decided(&world);
     taken.retain(|word| word.ends_with(" g/1"));
     let expected = [
         "execute g/1",

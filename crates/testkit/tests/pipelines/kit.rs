@@ -140,7 +140,7 @@ pub fn phases(ended: &Ended) -> HashMap<String, String> {
 pub fn told(events: &[Stamped]) -> Vec<String> {
     let line = |stamped: &Stamped| match &stamped.event {
         Event::RunStarted(_) => Some("started".to_owned()),
-        Event::Routed { task, chosen, .. } => Some(format!("{task} {chosen}")),
+        Event::PhaseDecided(decided) => Some(format!("{} {}", decided.task, decided.chosen)),
         Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {
             Some(format!("{task} attempted"))
         }

@@ -1,7 +1,7 @@
 //! A pipeline that did not succeed, resumed.
 
 use super::kit::*;
-use convoke_model::{Event, RunStatus};
+use convoke_model::{Event, HookPoint, RunStatus};
 use convoke_plan::Plan;
 use convoke_testkit::{Ended, World};
 use serde_json::json;
@@ -139,7 +139,7 @@ fn hooks_at_the_end_are_run_again_and_see_what_went_wrong() {
     let plan = with("x", &["x"], &[], hooks);
     let (_, world) = run(&plan, vec![("x/try[1]", failed("no key"))]);
     let told = world.events().find_map(|stamped| match &stamped.event {
-        Event::HookRendered { hook, text, .. } if hook == "on_error" => Some(text.clone()),
+        Event::HookRendered { hook: HookPoint::OnError, text, .. } => Some(text.clone()),
         _ => None,
     });
     assert_eq!(told.as_deref(), Some("lost: pipeline `small` did not succeed: phase `x`: no key"));

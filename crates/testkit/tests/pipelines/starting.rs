@@ -1,7 +1,7 @@
 //! What starts a phase, and what a worker is told.
 
 use super::kit::*;
-use convoke_model::{Event, RunStatus};
+use convoke_model::{Event, PhaseChoice, PhaseDecided, RunStatus};
 use convoke_testkit::World;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -70,16 +70,20 @@ fn the_decision_and_its_reason_are_recorded() {
     let decided: Vec<_> = world
         .events()
         .filter_map(|stamped| match &stamped.event {
-            Event::Routed { task, chosen, reason, from, .. } => {
-                Some((task.to_string(), chosen.clone(), reason.clone(), from.len()))
+            Event::PhaseDecided(decided) => {
+                let PhaseDecided { task, chosen, reason, from } = decided;
+                Some((task.to_string(), *chosen, reason.clone(), from.len()))
             }
             _ => None,
         })
         .collect();
-    let expected = [("y", "start", "`x` event tasks_planned", 1), ("z", "skip", "`x` flag go is false", 0)];
+    let expected = [
+        ("y", PhaseChoice::Start, "`x` event tasks_planned", 1),
+        ("z", PhaseChoice::Skip, "`x` flag go is false", 0),
+    ];
     assert_eq!(
         decided,
-        expected.map(|(task, chosen, reason, from)| (task.into(), chosen.into(), reason.into(), from))
+        expected.map(|(task, chosen, reason, from)| (task.into(), chosen, reason.into(), from))
     );
 }
 

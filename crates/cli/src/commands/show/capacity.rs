@@ -4,7 +4,7 @@
 //! not in them. A run that took longer than a moment has also written down how it used its capacity, and that counts all.
 
 use crate::view::words;
-use convoke_model::{Event, Failure, Stamped, TaskId, Timestamp};
+use convoke_model::{Event, Failure, LimitAdapted, LimitSetting, Stamped, TaskId, Timestamp};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -52,18 +52,16 @@ impl Fared {
             Event::AttemptStarted { task, .. } => {
                 self.waits.extend(waiting.remove(task).map(|since| stamped.at.since(since)));
             }
-            Event::LimitAdapted { resource, setting, from, to, reason } if setting == "limit" => {
-                self.change(resource, *from, *to, reason);
-            }
+            Event::LimitAdapted(adapted) if adapted.setting == LimitSetting::Limit => self.change(adapted),
             Event::TaskFailed { failure, .. } | Event::AttemptFailed { failure, .. } => self.refuse(failure),
             _ => {}
         }
     }
 
-    fn change(&mut self, resource: &str, from: u64, to: u64, reason: &str) {
-        let first = Change { first: from, last: from, reason: String::new(), times: 0 };
-        let change = self.changes.entry(resource.to_owned()).or_insert(first);
-        (change.last, change.reason) = (to, reason.to_owned());
+    fn change(&mut self, adapted: &LimitAdapted) {
+        let first = Change { first: adapted.from, last: adapted.from, reason: String::new(), times: 0 };
+        let change = self.changes.entry(adapted.resource.clone()).or_insert(first);
+        (change.last, change.reason) = (adapted.to, adapted.why());
         change.times += 1;
     }
 
@@ -149,7 +147,7 @@ pub fn now(metrics: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convoke_model::Class;
+    use convoke_model::{Class, LimitReason};
 
     fn at(millis: u64, event: Event) -> Stamped {
         Stamped { seq: 0, at: Timestamp(millis * 1000), event }
@@ -159,14 +157,9 @@ mod tests {
         TaskId(format!("t{number}").into())
     }
 
-    fn adapted(from: u64, to: u64, reason: &str) -> Event {
-        Event::LimitAdapted {
-            resource: "model:m".into(),
-            setting: "limit".into(),
-            from,
-            to,
-            reason: reason.into(),
-        }
+    fn adapted(from: u64, to: u64, reason: LimitReason) -> Event {
+        let (resource, setting) = ("model:m".into(), LimitSetting::Limit);
+        Event::LimitAdapted(LimitAdapted { resource, setting, from, to, reason, origin: None })
     }
 
     #[test]
@@ -196,8 +189,8 @@ mod tests {
     fn changes_and_refusals_are_told_and_silence_is_kept_otherwise() {
         let failure = Failure::new(Class::Capacity, "no").reason("never_fits");
         let events = [
-            at(1, adapted(40, 20, "rate_limited")),
-            at(2, adapted(20, 21, "recovered")),
+            at(1, adapted(40, 20, LimitReason::RateLimited)),
+            at(2, adapted(20, 21, LimitReason::Recovered)),
             at(3, Event::TaskFailed { task: task(1), failure }),
         ];
         let expected = [

@@ -2,10 +2,9 @@
 
 use super::{Shown, word};
 use crate::view::words;
-use convoke_model::{ChildKind, ChildSpec, Event, Item, TaskId};
+use convoke_model::{ChildKind, Event, GoalDecided, Item, TaskId};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// Decisions that are shown to people; `--format json` has all of them.
@@ -16,20 +15,13 @@ const MOST_DECISIONS: usize = 40;
 struct Goal<'a> {
     /// Its tasks, in the order of the tree.
     tasks: IndexMap<TaskId, &'a Item>,
-    decisions: Vec<Decision<'a>>,
-}
-
-struct Decision<'a> {
-    about: &'a TaskId,
-    chosen: &'a str,
-    reason: &'a str,
-    role: Option<&'a str>,
+    decisions: Vec<&'a GoalDecided>,
 }
 
 impl Shown {
     /// The goals of the run, by task.
     fn goals(&self) -> IndexMap<&TaskId, Goal<'_>> {
-        let (asked, mut goals) = (self.askers(), IndexMap::<&TaskId, Goal<'_>>::new());
+        let mut goals = IndexMap::<&TaskId, Goal<'_>>::new();
         for stamped in &self.stored.events {
             match &stamped.event {
                 Event::ChildrenSpawned { task, children: questions } => {
@@ -44,10 +36,8 @@ impl Shown {
                         goals.entry(task).or_default().tasks.extend(items);
                     }
                 }
-                Event::Routed { task, chosen, reason, about, role, .. } if asked.contains(task) => {
-                    let about = about.as_ref().unwrap_or(task);
-                    let decision = Decision { about, chosen, reason, role: role.as_deref() };
-                    goals.entry(task).or_default().decisions.push(decision);
+                Event::GoalDecided(decided) => {
+                    goals.entry(&decided.task).or_default().decisions.push(decided);
                 }
                 _ => {}
             }
@@ -55,20 +45,6 @@ impl Shown {
         // Children stand below their parent, whenever they were made.
         goals.values_mut().for_each(|goal| goal.tasks.sort_keys());
         goals
-    }
-
-    /// The tasks that spawn children with roles: goals and their tasks. Phases of pipelines record decisions too, but have no
-    /// roles.
-    fn askers(&self) -> HashSet<&TaskId> {
-        let is_of_goal =
-            |question: &ChildSpec| matches!(question.kind, ChildKind::Role { .. } | ChildKind::Item(_));
-        let askers = self.stored.events.iter().filter_map(|stamped| match &stamped.event {
-            Event::ChildrenSpawned { task, children: questions } if questions.iter().any(is_of_goal) => {
-                Some(task)
-            }
-            _ => None,
-        });
-        askers.collect()
     }
 
     /// What a person said meanwhile.
@@ -83,12 +59,12 @@ impl Shown {
     pub(super) fn goals_json(&self) -> Vec<Value> {
         let guidance: Vec<Value> =
             self.guidance().map(|(text, by)| json!({ "text": text, "by": by })).collect();
-        let record = |(task, goal): (&TaskId, Goal<'_>)| {
+        let of_goal = |(task, goal): (&TaskId, Goal<'_>)| {
             let tasks: Vec<Value> = goal.tasks.iter().map(|(id, item)| self.item_json(id, item)).collect();
-            let decisions: Vec<Value> = goal.decisions.iter().map(Decision::record).collect();
+            let decisions: Vec<Value> = goal.decisions.iter().map(|decided| record(decided)).collect();
             json!({ "task": task, "tasks": tasks, "decisions": decisions, "guidance": guidance })
         };
-        self.goals().into_iter().map(record).collect()
+        self.goals().into_iter().map(of_goal).collect()
     }
 
     fn item_json(&self, id: &TaskId, item: &Item) -> Value {
@@ -122,7 +98,7 @@ impl Shown {
             if left_out > 0 {
                 let _ = writeln!(text, "  … {left_out} earlier ones");
             }
-            goal.decisions[left_out..].iter().for_each(|decision| text.push_str(&decision.line()));
+            goal.decisions[left_out..].iter().for_each(|decided| text.push_str(&line(decided)));
         }
         self.guidance().for_each(|(words, by)| {
             let _ = writeln!(text, "\nguidance of {by}: {words}");
@@ -139,12 +115,16 @@ impl Shown {
     }
 }
 
-impl Decision<'_> {
-    fn record(&self) -> Value {
-        json!({ "about": self.about, "chosen": self.chosen, "reason": self.reason, "role": self.role })
-    }
+fn record(decided: &GoalDecided) -> Value {
+    let GoalDecided { chosen, reason, role, .. } = decided;
+    json!({ "about": about(decided), "chosen": chosen, "reason": reason, "role": role })
+}
 
-    fn line(&self) -> String {
-        format!("  {}: {} ({})\n", self.about, self.chosen, words::first_line(self.reason))
-    }
+fn line(decided: &GoalDecided) -> String {
+    format!("  {}: {} ({})\n", about(decided), decided.chosen, words::first_line(&decided.reason))
+}
+
+/// The task that a decision is about, or the goal.
+fn about(decided: &GoalDecided) -> &TaskId {
+    decided.about.as_ref().unwrap_or(&decided.task)
 }

@@ -11,7 +11,7 @@ mod goal;
 mod json;
 mod metrics;
 mod notes;
-mod routed;
+mod phase;
 mod shape;
 mod text;
 
@@ -104,7 +104,7 @@ impl Shown {
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
         let growing = Growing::of(&stored.events);
         let refused = came::refused(&stored.events);
-        let decided = routed::decided(&stored.events);
+        let decided = phase::decided(&stored.events);
         Ok(Shown { growing, refused, decided, stored, report, status, plan, budget, budgets, metrics })
     }
 

@@ -6,7 +6,7 @@ use super::routing::route;
 use crate::composite::Step;
 use crate::state::{State, TaskIx};
 use crate::view::View;
-use convoke_model::{Ask, ChildKind, ChildSpec, Event, Item, Role};
+use convoke_model::{Ask, ChildKind, ChildSpec, Event, GoalDecided, Item, Role};
 use serde_json::json;
 
 /// Characters of a reason; a failure may say more than anybody reads.
@@ -32,14 +32,13 @@ impl View<'_> {
         if let Some(steps) = self.collect_first(on, &decision.act) {
             return steps;
         }
-        let mut steps = vec![Step::record(Event::Routed {
+        let mut steps = vec![Step::record(Event::GoalDecided(GoalDecided {
             task: self.tasks[goal].id.clone(),
-            chosen: decision.chosen.to_owned(),
+            chosen: decision.chosen,
             reason: clipped(&decision.reason),
             about: decision.about,
-            role: decision.role.map(|role| role.word().to_owned()),
-            from: Vec::new(),
-        })];
+            role: decision.role,
+        }))];
         match decision.act {
             Act::Ask { role, note } => {
                 steps.push(self.ask_role(on, role, note));

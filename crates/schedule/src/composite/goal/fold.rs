@@ -2,7 +2,7 @@
 
 use crate::fold::Folded;
 use crate::state::{State, TaskIx, TaskState};
-use convoke_model::{ChildKind, Role, TaskId, Usage};
+use convoke_model::{ChildKind, GoalDecided, Role, TaskId, Usage};
 use convoke_plan::{Action, Kind, NodeIx};
 
 /// How the work on a task of a goal went so far, as decisions say.
@@ -43,14 +43,14 @@ impl State {
     }
 
     /// A decision of a router. Ways to recover are remembered: none is taken twice.
-    pub(crate) fn routed(&mut self, about: Option<&TaskId>, chosen: &str, reason: &str) -> Folded {
-        let item = about.and_then(|id| self.tasks.find(id)).filter(|task| self.item_of(*task).is_some());
-        let action = Action::ALL.into_iter().find(|action| action.word() == chosen);
-        if let (Some(item), Some(action)) = (item, action) {
+    pub(crate) fn goal_decided(&mut self, decided: &GoalDecided) -> Folded {
+        let about = decided.about.as_ref().and_then(|id| self.tasks.find(id));
+        let item = about.filter(|task| self.item_of(*task).is_some());
+        if let (Some(item), Some(action)) = (item, Action::taken_by(decided.chosen)) {
             let progress = self.tasks[item].progress.get_or_insert_default();
             match action {
                 // These end the task, also where it did not fail: they recover nothing.
-                Action::Skip => progress.left_out = Some(reason.to_owned()),
+                Action::Skip => progress.left_out = Some(decided.reason.clone()),
                 Action::Fail => {}
                 _ => {
                     progress.tried.push(action);

@@ -1,7 +1,7 @@
 //! From a goal to its answer: which task comes next, and which role of a model works on it.
 //!
 //! A goal and its tasks are composites: each role that is asked is a child with a permit, an attempt and an end of its own. The
-//! record is `Routed` (a decision and its reason) and `ChildrenSpawned`; everything else follows from these and from the ends
+//! record is `GoalDecided` (a decision and its reason) and `ChildrenSpawned`; everything else follows from these and from the ends
 //! of the children, so a goal that was cut off goes on in its middle. `planning` and `routing` are pure values in, values out.
 //! `gather` makes of a run what the router looks at, `apply` makes steps of its decisions, `prompt` what roles are shown.
 //! Invariant: a goal ends, within its bounds, and never better than its tasks did.

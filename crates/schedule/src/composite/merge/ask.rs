@@ -10,8 +10,8 @@ use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::{bare, index_of, mark};
 use convoke_model::{
-    ChildKind, ChildSpec, Class, Event, Failure, JsonText, Payload, ProgramAnswer, ProgramCall,
-    ProgramSource, Wish,
+    ChildKind, ChildSpec, Class, Event, Failure, JsonText, MergeStrategy, Payload, ProgramAnswer,
+    ProgramCall, ProgramSource, Wish,
 };
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
@@ -39,7 +39,7 @@ impl State {
         let noted = Event::Noted { task: Some(id.clone()), code: "rlm_fell_back".to_owned(), message };
         let started = Event::MergeStarted {
             task: id,
-            strategy: Strategy::Hierarchical.word().to_owned(),
+            strategy: MergeStrategy::Hierarchical,
             sources: merging.sources.iter().map(|source| self.tasks[*source].id.clone()).collect(),
             missing: merging.missing.clone(),
             closed: true,

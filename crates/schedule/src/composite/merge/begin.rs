@@ -3,7 +3,7 @@
 use super::sources::causes;
 use crate::composite::Step;
 use crate::state::{State, TaskIx};
-use convoke_model::{ChildKind, Class, Event, Failure, Missing, TaskId};
+use convoke_model::{ChildKind, Class, Event, Failure, MergeStrategy, Missing, TaskId};
 use convoke_plan::{Kind, Reduce, Strategy};
 
 impl State {
@@ -11,7 +11,7 @@ impl State {
     pub(super) fn start_merge(&self, task: TaskIx) -> Vec<Step> {
         let Some(reduce) = self.reduce(task) else { return Vec::new() };
         if let Some(ChildKind::Program { of, .. }) = self.child_kind(task) {
-            return vec![self.merge_started_by(task, Strategy::Rlm, of.clone(), Vec::new())];
+            return vec![self.merge_started_by(task, MergeStrategy::Rlm, of.clone(), Vec::new())];
         }
         let found = self.sources(task, reduce);
         let (there, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|source| source.succeeded);
@@ -30,17 +30,17 @@ impl State {
             Strategy::Progressive => Vec::new(),
             _ => there.iter().map(|source| self.tasks[source.task].id.clone()).collect(),
         };
-        vec![self.merge_started_by(task, strategy, sources, missing)]
+        vec![self.merge_started_by(task, strategy.to_record(), sources, missing)]
     }
 
     fn merge_started_by(
         &self,
         task: TaskIx,
-        strategy: Strategy,
+        strategy: MergeStrategy,
         sources: Vec<TaskId>,
         missing: Vec<Missing>,
     ) -> Step {
-        let (task, strategy) = (self.tasks[task].id.clone(), strategy.word().to_owned());
+        let task = self.tasks[task].id.clone();
         Step::record(Event::MergeStarted { task, strategy, sources, missing, closed: true })
     }
 
@@ -54,7 +54,7 @@ impl State {
         };
         vec![Step::record(Event::MergeStarted {
             task: self.tasks[task].id.clone(),
-            strategy: "verify".to_owned(),
+            strategy: MergeStrategy::Verify,
             sources: vec![self.tasks[answer].id.clone()],
             missing: Vec::new(),
             closed: true,

@@ -3,7 +3,7 @@
 use super::Merging;
 use crate::fold::{Folded, IllegalEvent, illegal};
 use crate::state::{State, TaskIx, TaskState, Todo};
-use convoke_model::{ChildKind, Missing, TaskId};
+use convoke_model::{ChildKind, MergeStrategy, Missing, TaskId};
 use convoke_plan::{Kind, Strategy};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ impl State {
     pub(crate) fn merge_started(
         &mut self,
         id: &TaskId,
-        strategy: &str,
+        strategy: MergeStrategy,
         sources: &[TaskId],
         missing: &[Missing],
         closed: bool,
@@ -47,12 +47,11 @@ impl State {
         Ok(())
     }
 
-    /// The strategy that a word stands for, where the step can merge so.
-    fn strategy(&self, task: TaskIx, word: &str, sources: usize) -> Option<Strategy> {
-        match (&self.node(task).kind, word) {
-            (Kind::Verify(_), "verify") => (sources == 1).then_some(Strategy::Flat),
-            (Kind::Reduce(reduce), word) => {
-                let strategy = word_strategy(word)?;
+    /// The strategy that is recorded, where the step can merge so.
+    fn strategy(&self, task: TaskIx, recorded: MergeStrategy, sources: usize) -> Option<Strategy> {
+        match (&self.node(task).kind, Strategy::recorded(recorded)) {
+            (Kind::Verify(_), None) => (sources == 1).then_some(Strategy::Flat),
+            (Kind::Reduce(reduce), Some(strategy)) => {
                 let able = match strategy {
                     Strategy::Auto => false,
                     Strategy::Flat => true,
@@ -107,8 +106,4 @@ impl State {
             merging.sources.push(source);
         }
     }
-}
-
-fn word_strategy(word: &str) -> Option<Strategy> {
-    serde_json::from_value(serde_json::Value::from(word)).ok()
 }

@@ -10,7 +10,7 @@ use crate::composite::Step;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::bare;
-use convoke_model::{CauseKind, ChildKind, ChildSpec, Event, Missing, Piece};
+use convoke_model::{CauseKind, ChildKind, ChildSpec, Event, MergeStrategy, Missing, Piece};
 use convoke_plan::{Reduce, Strategy};
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ impl State {
     }
 
     fn collects(&self, task: TaskIx, missing: Vec<Missing>, closed: bool) -> Step {
-        let (task, strategy) = (self.tasks[task].id.clone(), Strategy::Progressive.word().to_owned());
+        let (task, strategy) = (self.tasks[task].id.clone(), MergeStrategy::Progressive);
         Step::record(Event::MergeStarted { task, strategy, sources: Vec::new(), missing, closed })
     }
 

@@ -3,29 +3,24 @@
 use super::state::{Announcement, PhaseState, Recorded};
 use crate::fold::Folded;
 use crate::state::{End, State, TaskIx, TaskState, Todo};
-use convoke_model::{Payload, TaskId};
+use convoke_model::{Payload, PhaseChoice, PhaseDecided, TaskId};
 use indexmap::IndexMap;
 use serde_json::Value;
 
 impl State {
     /// A step is to start by its edges, or not.
-    pub(crate) fn phase_routed(
-        &mut self,
-        id: &TaskId,
-        chosen: &str,
-        reason: &str,
-        from: &[TaskId],
-    ) -> Folded {
-        let task = self.known(id, "routed")?;
+    pub(crate) fn phase_decided(&mut self, decided: &PhaseDecided) -> Folded {
+        let task = self.known(&decided.task, "phase_decided")?;
         if self.node(task).triggers.is_empty() {
             return Ok(());
         }
-        let from = from.iter().map(|id| self.known(id, "routed")).collect::<Result<Vec<_>, _>>()?;
+        let known = |id: &TaskId| self.known(id, "phase_decided");
+        let from = decided.from.iter().map(known).collect::<Result<Vec<_>, _>>()?;
         let phase_state = self.phase_state_mut(task);
-        phase_state.because = reason.to_owned();
-        match chosen {
-            "start" => phase_state.started = Some(from),
-            _ => phase_state.skipped = true,
+        phase_state.because.clone_from(&decided.reason);
+        match decided.chosen {
+            PhaseChoice::Start => phase_state.started = Some(from),
+            PhaseChoice::Skip => phase_state.skipped = true,
         }
         Ok(())
     }

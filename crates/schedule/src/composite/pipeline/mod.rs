@@ -2,7 +2,7 @@
 //!
 //! `trigger`, `answer` and `verdict` are pure and know nothing of tasks. `state` is what the fold keeps. The others read the run
 //! through a [`View`]. A phase is a composite: its tries, the children of a try and the child that puts their results together
-//! each have a permit, an attempt and an end of their own. The record is `Routed` (why a phase started or did not),
+//! each have a permit, an attempt and an end of their own. The record is `PhaseDecided` (why a phase started or did not),
 //! `StateChanged`, `Announced` and `ProjectSeen`; everything else follows from these and from the ends of the children.
 
 mod answer;

@@ -11,7 +11,7 @@ use crate::resume::{Reopening, lies_below};
 use crate::state::{End, FrameEnding, FrameIx, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::reason::{FENCED, INTERRUPTED, INTERRUPTED_UNSTARTED};
-use convoke_model::{CauseKind, ChildKind, Failure, Superseded, TaskId};
+use convoke_model::{CauseKind, ChildKind, Failure, PhaseStatus, Superseded, TaskId};
 use convoke_plan::Kind;
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ impl View<'_> {
         for earlier in &mut superseded {
             let Some(step) = self.tasks.find(&earlier.task) else { continue };
             if let Some(status) = self.status_of(step) {
-                earlier.status = status.word().to_owned();
+                earlier.status = status.to_record();
             }
             earlier.violations = self.violations_of(step);
         }
@@ -127,7 +127,7 @@ impl State {
     fn superseded(&self, step: TaskIx) -> Superseded {
         let task = self.tasks[step].id.clone();
         let run = self.superseded.get(&task).map_or(0, Vec::len) as u32 + 1;
-        let status = self.status_of(step).map_or("cancelled", Status::word).to_owned();
+        let status = self.status_of(step).map_or(PhaseStatus::Cancelled, Status::to_record);
         Superseded { task, run, status, tries: self.tries(step).len() as u32, violations: Vec::new() }
     }
 

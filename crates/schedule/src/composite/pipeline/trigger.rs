@@ -3,7 +3,7 @@
 //! Knows no task and no state; who asks answers through [`Circumstances`]. Telemetry never gets here: what routes is the
 //! status of a phase, what was announced, and the conditions that the edge states.
 
-use convoke_model::Failure;
+use convoke_model::{Failure, PhaseStatus};
 use convoke_plan::template::ConditionId;
 use convoke_plan::{Condition, On, Trigger};
 
@@ -32,6 +32,15 @@ impl Status {
         [Status::Success, Status::ValidationFail, Status::Failure]
             .into_iter()
             .find(|status| status.word() == word)
+    }
+
+    /// The status as events record it.
+    pub fn to_record(self) -> PhaseStatus {
+        match self {
+            Status::Success => PhaseStatus::Success,
+            Status::ValidationFail => PhaseStatus::ValidationFail,
+            Status::Failure => PhaseStatus::Failure,
+        }
     }
 
     /// The event that follows from it.

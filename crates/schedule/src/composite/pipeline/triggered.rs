@@ -9,7 +9,7 @@ use crate::composite::Step;
 use crate::scheduler::Command;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{Cause, CauseKind, Event, Failure, TaskId};
+use convoke_model::{Cause, CauseKind, Event, Failure, PhaseChoice, PhaseDecided, TaskId};
 use convoke_plan::Trigger;
 use convoke_plan::template::ConditionId;
 
@@ -108,25 +108,21 @@ impl View<'_> {
             }
         }
         let words: Vec<&str> = edges.taken.iter().map(|(_, words)| words.as_str()).collect();
-        Step::record(Event::Routed {
+        Step::record(Event::PhaseDecided(PhaseDecided {
             task: self.tasks[task].id.clone(),
-            chosen: "start".to_owned(),
+            chosen: PhaseChoice::Start,
             reason: words.join("; "),
-            about: None,
-            role: None,
             from,
-        })
+        }))
     }
 
     fn refused_by(&self, task: TaskIx, refused: &[String]) -> Step {
-        Step::record(Event::Routed {
+        Step::record(Event::PhaseDecided(PhaseDecided {
             task: self.tasks[task].id.clone(),
-            chosen: "skip".to_owned(),
+            chosen: PhaseChoice::Skip,
             reason: refused.join("; "),
-            about: None,
-            role: None,
             from: Vec::new(),
-        })
+        }))
     }
 
     fn edges(&self, task: TaskIx, triggers: &[Trigger]) -> Result<Edges, Failure> {

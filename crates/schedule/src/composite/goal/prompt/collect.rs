@@ -16,7 +16,7 @@ use crate::composite::merge::{Answer, Answers, Asks, Part, Tree};
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::synthesis::readable;
-use convoke_model::{ChildKind, ChildSpec, Class, Event, Piece, Role, TaskId};
+use convoke_model::{ChildKind, ChildSpec, Class, Event, GoalChoice, GoalDecided, Piece, Role, TaskId};
 use convoke_plan::Kind;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -85,20 +85,19 @@ impl View<'_> {
 
     fn ask_for_digests(&self, on: TaskIx, asks: Asks, reason: String) -> Vec<Step> {
         let Some((goal, _)) = self.goal_of(on) else { return Vec::new() };
-        let routed = Event::Routed {
+        let decided = Event::GoalDecided(GoalDecided {
             task: self.tasks[goal].id.clone(),
-            chosen: Role::Collect.word().to_owned(),
+            chosen: GoalChoice::Collect,
             reason,
             about: (goal != on).then(|| self.tasks[on].id.clone()),
-            role: Some(Role::Collect.word().to_owned()),
-            from: Vec::new(),
-        };
+            role: Some(Role::Collect),
+        });
         let question = |(key, parts): (String, Vec<Part>)| {
             let of = parts.into_iter().map(|part| part.piece).collect();
             ChildSpec::new(key, ChildKind::Collect { of })
         };
         let children = asks.into_iter().map(question).collect();
-        vec![Step::record(routed), Step::Spawn { on, children }]
+        vec![Step::record(decided), Step::Spawn { on, children }]
     }
 
     /// What whoever puts everything together is asked about: results and digests. `None` where it is all results.

@@ -1,12 +1,12 @@
 //! What the router decides, and in which order decisions are carried out.
 
-use convoke_model::{Cause, Failure, Item, Role, TaskId};
+use convoke_model::{Cause, Failure, GoalChoice, Item, Role, TaskId};
 
 /// One decision with its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decision {
-    /// The word for people and events: a role, a way to recover, `spawn`, `skip`, `end`, …
-    pub chosen: &'static str,
+    /// A role, a way to recover, `spawn`, `skip`, `end`, …
+    pub chosen: GoalChoice,
     pub reason: String,
     /// The task that it is about; `None` is the goal.
     pub about: Option<TaskId>,

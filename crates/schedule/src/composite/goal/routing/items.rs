@@ -10,7 +10,7 @@ use crate::composite::goal::planning::proposal::Proposal;
 use crate::composite::goal::purse;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing, asked_in_a_row};
 use crate::state::End;
-use convoke_model::{Cause, CauseKind, Class, Effort, Failure, Role, Skip, TaskId, counted};
+use convoke_model::{Cause, CauseKind, Class, Effort, Failure, GoalChoice, Role, Skip, TaskId, counted};
 use convoke_plan::SpawnRule;
 
 /// The reason of a failure: whoever did a task says that its aim was not reached, or a goal was not achieved.
@@ -96,7 +96,7 @@ impl Look<'_, '_> {
             (Size::Small, _) => self.execute("it is small enough to be done directly".into(), None),
             (Size::Unclear, Some(no)) => self.execute(format!("{no}: it is done directly"), None),
             (Size::Unclear, None) => self.ask(
-                "analyse",
+                GoalChoice::Analyse,
                 Role::Analyse,
                 "its size does not say whether it needs children".into(),
                 None,
@@ -193,7 +193,7 @@ impl Look<'_, '_> {
         let asked = asked_in_a_row(&self.item.steps, Role::Decompose);
         if asked == 1 && *self.left > 0 {
             let reason = format!("these children cannot be made: {refused}");
-            return self.ask("ask_again", Role::Decompose, reason, Some(refused));
+            return self.ask(GoalChoice::AskAgain, Role::Decompose, reason, Some(refused));
         }
         self.not_decomposed(&refused)
     }
@@ -225,7 +225,7 @@ impl Look<'_, '_> {
         let items = tasks.items(&self.item.id, first, self.item.item.depth + 1, &known);
         *self.left -= items.len() as u32;
         let reason = format!("it is done by {}", counted(items.len(), "child", "children"));
-        self.decide("add_tasks", reason, None, Act::Add(items))
+        self.decide(GoalChoice::AddTasks, reason, None, Act::Add(items))
     }
 
     /// It could not be taken apart: what failed before stays failed, and what was not done yet is done directly.
@@ -254,11 +254,11 @@ impl Look<'_, '_> {
             (0, _) => self.after(self.last_failure().unwrap_or_else(unknown)),
             (_, [only]) => {
                 let act = Act::Inherit(only.id.clone());
-                self.decide("end", "the result of its only child is its own".into(), None, act)
+                self.decide(GoalChoice::End, "the result of its only child is its own".into(), None, act)
             }
             (done, all) => {
                 let reason = format!("all its children have ended, {done} of {} well", all.len());
-                self.ask("reconcile", Role::Reconcile, reason, None)
+                self.ask(GoalChoice::Reconcile, Role::Reconcile, reason, None)
             }
         })
     }
@@ -269,7 +269,7 @@ impl Look<'_, '_> {
         let failure = failure.cloned().unwrap_or_else(unknown);
         let message = format!("its parts could not be put together: {}", failure.message);
         let failure = Failure { message: message.clone(), ..failure };
-        Some(self.decide("end", message, None, self.give_up(failure)))
+        Some(self.decide(GoalChoice::End, message, None, self.give_up(failure)))
     }
 
     /// Whoever did it, or put its parts together, has ended.
@@ -277,17 +277,17 @@ impl Look<'_, '_> {
         if let Response::Answered(said) = told
             && let GoalAnswer::Work { achieved: true, reason } = &**said
         {
-            return self.decide("end", because("it is done", reason), None, Act::Succeed);
+            return self.decide(GoalChoice::End, because("it is done", reason), None, Act::Succeed);
         }
         self.after(self.last_failure().unwrap_or_else(unknown))
     }
 
     fn spawn(&self, reason: String, note: Option<String>) -> Decision {
-        self.ask("spawn", Role::Decompose, reason, note)
+        self.ask(GoalChoice::Spawn, Role::Decompose, reason, note)
     }
 
     pub(in crate::composite::goal) fn execute(&self, reason: String, note: Option<String>) -> Decision {
-        self.ask("execute", self.worker(), reason, note)
+        self.ask(GoalChoice::Execute, self.worker(), reason, note)
     }
 
     /// Who does the task.
@@ -297,7 +297,7 @@ impl Look<'_, '_> {
 
     pub(in crate::composite::goal) fn ask(
         &self,
-        chosen: &'static str,
+        chosen: GoalChoice,
         role: Role,
         reason: String,
         note: Option<String>,
@@ -306,17 +306,17 @@ impl Look<'_, '_> {
     }
 
     fn skip(&self, kind: CauseKind, task: Option<TaskId>, reason: String) -> Decision {
-        self.decide("skip", reason, None, Act::Skip(Cause { kind, task }))
+        self.decide(GoalChoice::Skip, reason, None, Act::Skip(Cause { kind, task }))
     }
 
     pub(in crate::composite::goal) fn decide(
         &self,
-        chosen: &'static str,
+        chosen: GoalChoice,
         reason: String,
         role: Option<Role>,
         act: Act,
     ) -> Decision {
-        let chosen = if matches!(act, Act::Join { .. }) { "join" } else { chosen };
+        let chosen = if matches!(act, Act::Join { .. }) { GoalChoice::Join } else { chosen };
         Decision { chosen, reason, about: Some(self.item.id.clone()), role, act }
     }
 }

@@ -10,7 +10,7 @@ use crate::composite::goal::outcome::is_made_up_for;
 use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, asked_in_a_row};
 use crate::state::End;
-use convoke_model::{Cause, CauseKind, Class, Effort, Failure, Item, Role};
+use convoke_model::{Cause, CauseKind, Class, Effort, Failure, GoalChoice, Item, Role};
 use convoke_plan::Action;
 
 /// The ways that whoever judges a failed task may choose from.
@@ -35,7 +35,7 @@ impl Look<'_, '_> {
         let failure = self.last_failure().unwrap_or_else(unknown);
         let note = Some(format!("the last try failed: {}", failure.message));
         let role = self.last_work();
-        Some(self.ask(role.word(), role, why.into(), note))
+        Some(self.ask(role.into(), role, why.into(), note))
     }
 
     /// What is done again: whoever failed to put results together does that, everybody else does the task.
@@ -52,12 +52,12 @@ impl Look<'_, '_> {
             Next::Take(action) => self.take(action, &failure, failure.message.clone(), None),
             Next::GiveUp(why) => {
                 let reason = format!("{}; {why}", failure.message);
-                self.decide(Action::Fail.word(), reason, None, self.give_up(failure))
+                self.decide(GoalChoice::Fail, reason, None, self.give_up(failure))
             }
             Next::Judge(ways) => {
                 let words: Vec<_> = ways.iter().map(|action| action.word()).collect();
                 let reason = format!("{}; what is left: {}", failure.message, words.join(", "));
-                self.ask("recover", Role::Recover, reason, None)
+                self.ask(GoalChoice::Recover, Role::Recover, reason, None)
             }
         }
     }
@@ -94,7 +94,7 @@ impl Look<'_, '_> {
         };
         if asked_in_a_row(&self.item.steps, Role::Recover) == 1 && matches!(told, Response::Answered(_)) {
             let reason = format!("the answer cannot be used: {refused}");
-            return self.ask("recover", Role::Recover, reason, Some(refused));
+            return self.ask(GoalChoice::Recover, Role::Recover, reason, Some(refused));
         }
         // A task is left out only for a reason, and this is none.
         let first = ways.iter().copied().find(|way| *way != Action::Skip).unwrap_or(Action::Fail);
@@ -160,7 +160,7 @@ impl Look<'_, '_> {
             Action::Skip => (None, Act::Skip(Cause { kind: CauseKind::GivenUp, task: None })),
             Action::Fail => (None, self.give_up(failure.clone())),
         };
-        self.decide(action.word(), reason, role, act)
+        self.decide(action.choice(), reason, role, act)
     }
 
     /// Nothing is left to try. Children whose results could not be put together are not lost with that: the task ends

@@ -13,7 +13,7 @@ use crate::composite::goal::planning::check::{Known, Terms};
 use crate::composite::goal::planning::proposal::Proposal;
 use crate::composite::goal::state::{Entry, GoalState, Response, asked, asked_in_a_row};
 use crate::state::End;
-use convoke_model::{Class, Failure, Item, Role, TaskId};
+use convoke_model::{Class, Failure, GoalChoice, Item, Role, TaskId};
 
 /// A plan that nobody can use.
 pub(crate) const PLAN_REFUSED: &str = "plan_refused";
@@ -40,7 +40,7 @@ pub(crate) fn about_items(state: &GoalState<'_>) -> (Vec<Decision>, u32) {
 /// is recorded.
 fn keep_to_sub_agents(decisions: &mut Vec<Decision>, mut left: u32) {
     decisions.retain(|decision| {
-        if decision.chosen != "spawn" {
+        if decision.chosen != GoalChoice::Spawn {
             return true;
         }
         let fits = left > 0;
@@ -96,7 +96,7 @@ fn not_planned(failure: Option<&Failure>) -> Decision {
         None => Failure::new(Class::Cancelled, "planning was stopped"),
     };
     let reason = failure.message.clone();
-    Decision { chosen: "end", reason, about: None, role: None, act: Act::Abandon(failure) }
+    Decision { chosen: GoalChoice::End, reason, about: None, role: None, act: Act::Abandon(failure) }
 }
 
 fn proposal_of(said: &GoalAnswer) -> Result<&Proposal, String> {
@@ -141,13 +141,25 @@ fn approve(_state: &GoalState<'_>, plan: String, wrong: Option<&str>) -> Decisio
     let reason = wrong.map_or("a person approves the plan first".to_owned(), |why| {
         format!("the plan cannot be used: {why}")
     });
-    Decision { chosen: "approve", reason, about: None, role: None, act: Act::Approve { prompt, plan } }
+    Decision {
+        chosen: GoalChoice::Approve,
+        reason,
+        about: None,
+        role: None,
+        act: Act::Approve { prompt, plan },
+    }
 }
 
 fn accept(state: &GoalState<'_>, plan: &Proposal, why: &str) -> Decision {
     if state.goal.plan_only {
         let reason = format!("{why}, and only the plan was asked for");
-        return Decision { chosen: "end", reason, about: None, role: None, act: Act::Planned(plan.value()) };
+        return Decision {
+            chosen: GoalChoice::End,
+            reason,
+            about: None,
+            role: None,
+            act: Act::Planned(plan.value()),
+        };
     }
     add(state, plan, why)
 }
@@ -159,7 +171,7 @@ fn add(state: &GoalState<'_>, plan: &Proposal, why: &str) -> Decision {
     let mut items = plan.items(&state.id, first, 0, &known);
     items.iter_mut().for_each(|item| stand_for_all(state, item));
     let reason = format!("{why}: {}", tasks(items.len()));
-    Decision { chosen: "add_tasks", reason, about: None, role: None, act: Act::Add(items) }
+    Decision { chosen: GoalChoice::AddTasks, reason, about: None, role: None, act: Act::Add(items) }
 }
 
 /// Whoever makes up for a task makes up for all that this one was to make up for.
@@ -203,7 +215,7 @@ fn finalised(state: &GoalState<'_>, told: &Response<'_>) -> Option<Decision> {
             format!("there is no answer: {why}")
         }
     };
-    Some(Decision { chosen: "end", reason, about: None, role: None, act: Act::Conclude })
+    Some(Decision { chosen: GoalChoice::End, reason, about: None, role: None, act: Act::Conclude })
 }
 
 fn classified(state: &GoalState<'_>, told: &Response<'_>, left: u32) -> Option<Decision> {
@@ -296,12 +308,12 @@ fn tasks(count: usize) -> String {
 
 fn ask_goal(role: Role, reason: &str, note: Option<String>) -> Decision {
     let act = Act::Ask { role, note };
-    Decision { chosen: role.word(), reason: reason.to_owned(), about: None, role: Some(role), act }
+    Decision { chosen: role.into(), reason: reason.to_owned(), about: None, role: Some(role), act }
 }
 
 fn abandon(message: String) -> Decision {
     let failure = Failure::new(Class::InvalidOutput, message.clone()).reason(PLAN_REFUSED);
-    Decision { chosen: "end", reason: message, about: None, role: None, act: Act::Abandon(failure) }
+    Decision { chosen: GoalChoice::End, reason: message, about: None, role: None, act: Act::Abandon(failure) }
 }
 
 #[cfg(test)]

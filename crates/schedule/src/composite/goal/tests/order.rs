@@ -5,7 +5,7 @@ use crate::composite::goal::planning::proposal::Draft;
 use crate::composite::goal::routing::route::route;
 use crate::composite::goal::state::Standing;
 use crate::state::End;
-use convoke_model::{Class, Effort, Failure, TaskId};
+use convoke_model::{Class, Effort, Failure, GoalChoice, TaskId};
 use convoke_plan::Action;
 
 #[test]
@@ -77,7 +77,7 @@ fn finalisation_escalations_work_planning_and_maintenance_come_in_this_order() {
     let failure = || Failure::new(Class::Fatal, "broken");
     let rank = |about: Option<&str>, act: Act| {
         let about = about.map(|id| TaskId(id.into()));
-        Decision { chosen: "", reason: String::new(), about, role: None, act }.rank()
+        Decision { chosen: GoalChoice::End, reason: String::new(), about, role: None, act }.rank()
     };
     let (goal, task) = (None, Some("g/1"));
     let skip = Act::Skip(Cause { kind: CauseKind::GivenUp, task: None });

@@ -194,7 +194,7 @@ impl Play {
 
     pub(super) fn carry_out(&mut self, decision: &Decision) {
         let at = decision.about.as_ref().map(|id| self.at(id));
-        let action = Action::ALL.into_iter().find(|action| action.word() == decision.chosen);
+        let action = Action::taken_by(decision.chosen);
         if let (Some(at), Some(action)) = (at, action) {
             self.items[at].tried.push(action);
             self.items[at].due = Some(action);
@@ -341,7 +341,7 @@ pub(super) fn planned(goal: Goal, drafts: Vec<Draft>) -> Play {
 pub(super) fn chosen(decisions: &[Decision]) -> Vec<String> {
     let word = |decision: &Decision| match &decision.about {
         Some(id) => format!("{} {}", decision.chosen, id.to_string().trim_start_matches("g/")),
-        None => decision.chosen.to_owned(),
+        None => decision.chosen.to_string(),
     };
     decisions.iter().map(word).collect()
 }

@@ -8,7 +8,7 @@ use crate::composite::goal::routing::decision::{Act, Decision};
 use crate::composite::goal::routing::verdict::{shortfall, verdict};
 use crate::composite::goal::state::Standing;
 use crate::state::End;
-use convoke_model::{Class, Failure, Role};
+use convoke_model::{Class, Failure, GoalChoice, Role};
 use convoke_plan::{Bounds, Goal};
 
 #[test]
@@ -185,5 +185,5 @@ fn what_was_made_up_for_is_not_told_as_missing() {
     play.say("g", missing(vec![Draft { replaces: vec!["1".into()], ..draft("b", &[]) }]));
     let asked = play.say("2", done());
     let last = asked.last().unwrap();
-    assert_eq!((last.chosen, last.reason.as_str()), ("classify", "further tasks were done"));
+    assert_eq!((last.chosen, last.reason.as_str()), (GoalChoice::Classify, "further tasks were done"));
 }

@@ -6,7 +6,7 @@ use crate::composite::goal::planning::proposal::Draft;
 use crate::composite::goal::purse::Purse;
 use crate::composite::goal::state::Standing;
 use crate::state::End;
-use convoke_model::{Budget, Effort, Usage};
+use convoke_model::{Budget, Effort, GoalChoice, Usage};
 use convoke_plan::{Bounds, Goal};
 
 #[test]
@@ -51,7 +51,7 @@ fn a_refused_spawn_is_done_directly_and_says_why() {
     play.settle();
     let decisions = play.say("g", tasks(vec![large]));
     let last = decisions.last().unwrap();
-    assert_eq!(last.chosen, "execute");
+    assert_eq!(last.chosen, GoalChoice::Execute);
     assert!(last.reason.contains("5000 tokens") && last.reason.contains("max_depth"), "{}", last.reason);
 }
 
@@ -64,7 +64,7 @@ fn too_many_children_or_tasks_are_refused_and_the_task_is_done_directly() {
     let mut full = Play::new(with(Bounds { max_tasks: 1, ..usual }));
     full.settle();
     let last = full.say("g", tasks(vec![large()])).pop().unwrap();
-    assert_eq!(last.chosen, "execute");
+    assert_eq!(last.chosen, GoalChoice::Execute);
     assert!(last.reason.contains("5000 tokens") && last.reason.contains("max_tasks: 1"), "{}", last.reason);
     // More children than a task may have, also when it is asked again.
     let bounds = [
@@ -77,7 +77,7 @@ fn too_many_children_or_tasks_are_refused_and_the_task_is_done_directly() {
         let again = play.say("1", two());
         assert_eq!(chosen(&again), ["ask_again 1"], "{word}");
         let last = play.say("1", two()).pop().unwrap();
-        assert_eq!((last.chosen, play.items.len()), ("execute", 1), "{word}");
+        assert_eq!((last.chosen, play.items.len()), (GoalChoice::Execute, 1), "{word}");
         assert!(last.reason.contains(word) && last.reason.contains("done directly"), "{}", last.reason);
     }
 }
@@ -92,9 +92,9 @@ fn a_split_that_the_budget_does_not_allow_is_refused_and_says_so() {
         play.settle();
         play.say("g", tasks(vec![large()])).pop().expect("something is decided")
     };
-    assert_eq!(next(5_000).chosen, "spawn");
+    assert_eq!(next(5_000).chosen, GoalChoice::Spawn);
     let refused = next(8_000);
-    assert_eq!(refused.chosen, "execute");
+    assert_eq!(refused.chosen, GoalChoice::Execute);
     assert!(refused.reason.contains("only 2000 tokens of the goal's budget"), "{}", refused.reason);
 }
 

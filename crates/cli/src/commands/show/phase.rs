@@ -5,14 +5,10 @@ use convoke_engine::report::TaskReport;
 use convoke_model::{CauseKind, Event, Stamped, TaskId};
 use std::collections::HashMap;
 
-/// The reasons of what was decided last about each phase. What goals decide is about tasks of theirs, and told elsewhere.
+/// The reasons of what was decided last about each phase.
 pub(super) fn decided(events: &[Stamped]) -> HashMap<TaskId, String> {
     let decided = events.iter().filter_map(|stamped| match &stamped.event {
-        Event::Routed { task, chosen, reason, about: None, .. }
-            if ["start", "skip"].contains(&chosen.as_str()) =>
-        {
-            Some((task.clone(), reason.clone()))
-        }
+        Event::PhaseDecided(decided) => Some((decided.task.clone(), decided.reason.clone())),
         _ => None,
     });
     decided.collect()
