@@ -6,7 +6,6 @@ use super::shapes::{METHODS, Shape};
 use super::texts::{Form, Site, View};
 use super::{pipelines, visible};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::plan::VARIABLES;
 use crate::source::workflow::{ContextMode, StepKind};
 use crate::suggest;
 use crate::template::Reference;
@@ -100,9 +99,7 @@ impl Follow<'_, '_> {
             available.extend(["query", "context"].into_iter().chain(inside.then_some("partition")));
         }
         available.push("workflow");
-        if site.is_of_role() {
-            available.splice(0..0, VARIABLES.iter().copied());
-        }
+        available.splice(0..0, site.given.iter().copied());
         if self.outline.workflow.pipeline.is_some() {
             available.extend(pipelines::provided(site.form));
         }

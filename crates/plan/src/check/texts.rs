@@ -1,6 +1,7 @@
 //! Every text of a workflow that is rendered or evaluated, with who it belongs to and what it may see.
 
 use super::outline::{Item, Outline};
+use crate::plan::{Asked, VARIABLES};
 use crate::source::workflow::{
     AgentStep, Clearance, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsFrom, QuestionsStep,
     ReduceStep, Route, ScriptStep, SetStep, SetWhat, Step, StepKind, Templates, TerminateStep, ToolStep,
@@ -32,9 +33,6 @@ pub(crate) enum View {
     Hook,
 }
 
-/// What stands before the name of a role in [`Site::key`].
-const ROLES: &str = "roles";
-
 /// One text and its surroundings.
 pub(crate) struct Site<'a> {
     /// The text.
@@ -49,13 +47,8 @@ pub(crate) struct Site<'a> {
     pub owner: String,
     /// The key that holds it.
     pub key: String,
-}
-
-impl Site<'_> {
-    /// Whether it is rendered for a role of a goal, with what that role is given.
-    pub fn is_of_role(&self) -> bool {
-        self.key.strip_prefix(ROLES).is_some_and(|rest| rest.starts_with('.'))
-    }
+    /// Further names that it is given: those of a role of a goal, or of a question that a step asks on its way.
+    pub given: &'static [&'static str],
 }
 
 /// All texts of a workflow.
@@ -66,14 +59,16 @@ pub(crate) fn texts<'a>(outline: &Outline<'a>) -> Vec<Site<'a>> {
         let owner = format!("{} `{}`", word(item), item.name().value);
         if let Item::Step(step) = item {
             let view = if by_hook.contains(&ix) { View::Hook } else { View::Before(ix) };
-            Collector { view, step: Some(step), owner: owner.clone(), found: &mut found }.step(step);
+            Collector { view, step: Some(step), owner: owner.clone(), given: &[], found: &mut found }
+                .step(step);
         }
-        let mut after = Collector { view: View::After(ix), step: None, owner, found: &mut found };
+        let mut after = Collector { view: View::After(ix), step: None, owner, given: &[], found: &mut found };
         item.common().routes.iter().for_each(|route| after.route(route));
     }
     for (ix, step) in outline.inline() {
         let owner = format!("inline agent `{}` of `{}`", step.name.value, outline.name(ix));
-        Collector { view: View::Inside(ix), step: Some(step), owner, found: &mut found }.step(step);
+        Collector { view: View::Inside(ix), step: Some(step), owner, given: &[], found: &mut found }
+            .step(step);
     }
     whole(outline, &mut found);
     found
@@ -91,14 +86,14 @@ fn whole<'a>(outline: &Outline<'a>, found: &mut Vec<Site<'a>>) {
     let workflow = outline.workflow;
     if let Some(output) = &workflow.output {
         let owner = "workflow output".to_owned();
-        Collector { view: View::End, step: None, owner, found }.named("output", output);
+        Collector { view: View::End, step: None, owner, given: &[], found }.named("output", output);
     }
     let hooks = &workflow.hooks;
     for (key, hook) in
         [("on_start", &hooks.on_start), ("on_complete", &hooks.on_complete), ("on_error", &hooks.on_error)]
     {
         let owner = format!("hook {key}");
-        let mut collector = Collector { view: View::Hook, step: None, owner, found };
+        let mut collector = Collector { view: View::Hook, step: None, owner, given: &[], found };
         match hook {
             Some(Hook::Message(text)) => collector.add(key, text),
             Some(Hook::Command { command, args, .. }) => {
@@ -114,6 +109,7 @@ struct Collector<'a, 'b> {
     view: View,
     step: Option<&'a Step>,
     owner: String,
+    given: &'static [&'static str],
     found: &'b mut Vec<Site<'a>>,
 }
 
@@ -139,9 +135,21 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn agent(&mut self, agent: &'a AgentStep) {
+        self.model(agent);
+        self.optional("prompt", agent.prompt.as_ref());
+    }
+
+    /// A model that a step asks on its way, with the words of the question where they are the step's own.
+    fn asked(&mut self, asked: Asked, key: &str, agent: &'a AgentStep) {
+        self.model(agent);
+        self.given = asked.variables();
+        self.optional(key, agent.prompt.as_ref());
+        self.given = &[];
+    }
+
+    fn model(&mut self, agent: &'a AgentStep) {
         self.optional("model", agent.model.as_ref());
         self.optional("system_prompt", agent.system_prompt.as_ref());
-        self.optional("prompt", agent.prompt.as_ref());
         self.optional("reasoning.effort", agent.reasoning_effort.as_ref());
         self.optional("working_dir", agent.working_dir.as_ref());
     }
@@ -149,7 +157,7 @@ impl<'a> Collector<'a, '_> {
     /// Models that the step asks on its way, besides those of its kind.
     fn expectations(&mut self, step: &'a Step) {
         if let Some(asked) = &step.common.repair_input {
-            self.agent(asked);
+            self.asked(Asked::RepairInput, "repair_input.prompt", asked);
         }
     }
 
@@ -157,14 +165,15 @@ impl<'a> Collector<'a, '_> {
         self.optional("query", reduce.query.as_ref());
         self.optional("instructions", reduce.instructions.as_ref());
         self.optional("rlm.model", reduce.rlm.as_ref().and_then(|rlm| rlm.model.as_ref()));
-        self.agent(&reduce.agent);
+        let asked = if reduce.strategy.value.chooses() { Asked::Choose } else { Asked::Merge };
+        self.asked(asked, "prompt", &reduce.agent);
     }
 
     fn verify(&mut self, verify: &'a VerifyStep) {
         self.optional("query", verify.query.as_ref());
         self.optional("constraints", verify.constraints.as_ref());
-        self.agent(&verify.assessor);
-        self.agent(&verify.repairer);
+        self.asked(Asked::Assess, "assessor.prompt", &verify.assessor);
+        self.asked(Asked::Correct, "repairer.prompt", &verify.repairer);
     }
 
     fn phase(&mut self, phase: &'a PhaseStep) {
@@ -207,14 +216,16 @@ impl<'a> Collector<'a, '_> {
         self.optional("goal", goal.goal.as_ref());
         self.optional("context", goal.context.as_ref());
         self.optional("plan", goal.plan.as_ref());
+        self.given = VARIABLES;
         for (role, agent) in &goal.roles {
-            let key = format!("{ROLES}.{}", role.word());
+            let key = format!("roles.{}", role.word());
             self.optional(&format!("{key}.model"), agent.model.as_ref());
             self.optional(&format!("{key}.system_prompt"), agent.system_prompt.as_ref());
             self.optional(&format!("{key}.prompt"), agent.prompt.as_ref());
             self.optional(&format!("{key}.reasoning.effort"), agent.reasoning_effort.as_ref());
             self.optional("working_dir", agent.working_dir.as_ref());
         }
+        self.given = &[];
     }
 
     fn gate(&mut self, gate: &'a GateStep) {
@@ -304,7 +315,7 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn push(&mut self, key: String, text: &'a Text, form: Form) {
-        let (view, step, owner) = (self.view, self.step, self.owner.clone());
-        self.found.push(Site { text, form, view, step, owner, key });
+        let (view, step, owner, given) = (self.view, self.step, self.owner.clone(), self.given);
+        self.found.push(Site { text, form, view, step, owner, key, given });
     }
 }

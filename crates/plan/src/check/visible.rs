@@ -3,7 +3,6 @@
 use super::outline::{Item, Outline};
 use super::pipelines;
 use super::texts::{Form, Site, View};
-use crate::plan::VARIABLES;
 use crate::source::workflow::ForEach;
 use std::collections::HashSet;
 
@@ -42,7 +41,7 @@ pub(super) fn is_provided(outline: &Outline<'_>, site: &Site<'_>, name: &str) ->
         || FUNCTIONS.contains(&name)
         || loop_names(outline, site.view).contains(name)
         || outline.workflow.pipeline.is_some() && pipelines::provided(site.form).contains(&name)
-        || site.is_of_role() && VARIABLES.contains(&name)
+        || site.given.contains(&name)
         || match site.view {
             View::After(_) => name == "output" || name == "error",
             View::Hook => matches!(name, "result" | "error" | "output"),

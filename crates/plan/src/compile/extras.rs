@@ -111,6 +111,7 @@ impl Builder<'_> {
             inputs: Vec::new(),
             expects: Vec::new(),
             repairer: None,
+            repair_prompt: None,
             retry: if is_agent { Retry::agent_default() } else { Retry::once() },
             timeout: None,
             max_wait: None,

@@ -75,7 +75,9 @@ impl<'a> Hasher<'a> {
         let workflow = self.plan.workflow(ix);
         let shapes: Vec<Value> =
             node.expects.iter().map(|one| json!([workflow.node(one.node).name, one.schema])).collect();
-        json!([shapes, node.repairer.map(|repairer| self.node(ix, repairer))])
+        let mut prompt = json!({ "prompt": node.repair_prompt });
+        self.spell_out(&mut prompt);
+        json!([shapes, node.repairer.map(|repairer| self.node(ix, repairer)), prompt])
     }
 
     /// Replaces indexes by what stands behind them, and drops what does not change a result.

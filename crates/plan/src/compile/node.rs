@@ -19,7 +19,10 @@ impl<'a> Builder<'a> {
         let kind = self.kind(step);
         let mut node = self.node(&step.name.value, kind, &step.common);
         node.triggers = self.triggers(step);
-        node.repairer = step.common.repair_input.as_ref().map(|asked| self.input_repairer(step, asked));
+        if let Some(asked) = &step.common.repair_input {
+            node.repairer = Some(self.input_repairer(step, asked));
+            node.repair_prompt = Some(self.asked_prompt(Asked::RepairInput, asked));
+        }
         if let source::StepKind::Agent(agent) = &step.kind {
             node.timeout =
                 node.timeout.or_else(|| agent.timeout_seconds.as_ref().map(|limit| millis(limit.value)));
@@ -50,6 +53,7 @@ impl<'a> Builder<'a> {
                 .map(|(name, entry)| self.expectation(name, &entry.value))
                 .collect(),
             repairer: None,
+            repair_prompt: None,
             retry: retry(&kind, common.retry.as_ref()),
             timeout: common.timeout.as_ref().map(|limit| millis(limit.value)),
             max_wait: common.max_wait.as_ref().map(|limit| limit.value.as_millis() as u64),

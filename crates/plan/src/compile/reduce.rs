@@ -1,5 +1,7 @@
 //! Reduce and verify steps: the nodes that they ask stand beside them, under names that no template can use.
 
+mod prompts;
+
 use super::build::Builder;
 use super::shapes::{choice, findings};
 use crate::check::outline::Item;
@@ -49,6 +51,8 @@ impl Builder<'_> {
         };
         let strategy = self.strategy(step, reduce);
         let merger = strategy.may_ask().then(|| self.merger(step, reduce));
+        let asked = if strategy.chooses() { Asked::Choose } else { Asked::Merge };
+        let prompt = merger.map(|_| self.asked_prompt(asked, &reduce.agent));
         let rlm = matches!(strategy, Strategy::Auto | Strategy::Rlm).then(|| self.rlm(step, reduce));
         Reduce {
             strategy,
@@ -58,6 +62,7 @@ impl Builder<'_> {
             group_tokens: reduce.group_tokens.as_ref().map_or(GROUP_TOKENS, |tokens| tokens.value),
             query: self.texts.optional(reduce.query.as_ref()),
             instructions: self.texts.optional(reduce.instructions.as_ref()),
+            prompt,
             merger,
             vote: (strategy == Strategy::Vote).then(|| vote(reduce.vote.as_ref())),
             rlm,
@@ -78,7 +83,7 @@ impl Builder<'_> {
 
     fn merger(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> NodeIx {
         let (role, schema) = match reduce.strategy.value {
-            Strategy::Judge | Strategy::Tournament => (JUDGE, Some(choice())),
+            strategy if strategy.chooses() => (JUDGE, Some(choice())),
             _ => (MERGER, None),
         };
         let raw = schema.is_none() && reduce.agent.output.is_none();
@@ -125,7 +130,9 @@ impl Builder<'_> {
             of: self.named(&of.value),
             query: self.texts.optional(verify.query.as_ref()),
             constraints: self.texts.optional(verify.constraints.as_ref()),
+            assess: self.asked_prompt(Asked::Assess, &verify.assessor),
             assessor: self.helper(step, "assess", ASSESSOR, &verify.assessor, Some(findings()), false),
+            correct: self.asked_prompt(Asked::Correct, &verify.repairer),
             repairer: self.helper(step, "repair", REPAIRER, &repairer, None, raw),
             rounds: verify.rounds.as_ref().map_or(ROUNDS, |rounds| rounds.value as u32),
             severity: verify.severity.as_ref().map_or(Severity::Medium, |severity| severity.value),
@@ -137,6 +144,14 @@ impl Builder<'_> {
     pub(super) fn input_repairer(&mut self, step: &source::Step, asked: &source::AgentStep) -> NodeIx {
         let asked = source::AgentStep { output: None, output_mode: None, ..asked.clone() };
         self.helper(step, "repair_input", INPUT_REPAIRER, &asked, None, false)
+    }
+
+    /// What a model is asked: the words of the step, else ours.
+    pub(super) fn asked_prompt(&mut self, asked: Asked, own: &source::AgentStep) -> Text {
+        match &own.prompt {
+            Some(prompt) => self.texts.text(prompt),
+            None => self.texts.own(prompts::prompt(asked)),
+        }
     }
 
     /// What a corrected answer looks like: as the answer did that is corrected.
@@ -162,7 +177,8 @@ impl Builder<'_> {
         raw: bool,
     ) -> NodeIx {
         let skills = asked.skills.clone().unwrap_or_default();
-        let asked = source::AgentStep { tools: Some(Vec::new()), skills: Some(skills), ..asked.clone() };
+        let (tools, skills, prompt) = (Some(Vec::new()), Some(skills), None);
+        let asked = source::AgentStep { tools, skills, prompt, ..asked.clone() };
         let mut agent = self.agent(&asked, step.common.retry.as_ref());
         let settings = AgentSettings {
             schema: schema.or(agent.settings.schema.clone()),

@@ -34,6 +34,9 @@ pub struct Node {
     /// The agent that puts an output into the expected shape; without one, an output of another shape is a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairer: Option<NodeIx>,
+    /// What it is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair_prompt: Option<Text>,
     /// How it is tried again.
     pub retry: Retry,
     /// How long it may take, over all attempts.

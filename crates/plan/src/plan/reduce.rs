@@ -7,6 +7,43 @@ use super::{NodeIx, Text};
 use convoke_model::MergeStrategy;
 use serde::{Deserialize, Serialize};
 
+/// A question of a merge, an examination or a repair whose words a step may replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Make one text of several outputs.
+    Merge,
+    /// Choose one of several outputs.
+    Choose,
+    /// Say what is wrong with an answer.
+    Assess,
+    /// Correct an answer by findings.
+    Correct,
+    /// Put an output into the shape that a step expects.
+    RepairInput,
+}
+
+impl Asked {
+    /// All of them.
+    pub const ALL: [Asked; 5] =
+        [Asked::Merge, Asked::Choose, Asked::Assess, Asked::Correct, Asked::RepairInput];
+
+    /// The names that its template sees, besides those that every text of the step sees.
+    ///
+    /// `query`, `instructions`, `constraints`: the texts of the step, empty where it states none. `outputs`: [{heading, text}], what
+    /// is merged, chosen from, or stands behind the answer; `outputs_further`: how many more there are. `missing`:
+    /// [{task, cause}]; `missing_further`: how many more there are. `answer`: the answer that is examined. `findings`: [{kind,
+    /// severity, claim, explanation, correction}]. `data`: the output as JSON; `problem`: why it does not fit.
+    pub fn variables(self) -> &'static [&'static str] {
+        match self {
+            Asked::Merge => &["query", "instructions", "outputs", "missing", "missing_further"],
+            Asked::Choose => &["query", "instructions", "outputs"],
+            Asked::Assess => &["query", "constraints", "answer", "outputs", "outputs_further"],
+            Asked::Correct => &["query", "constraints", "answer", "outputs", "outputs_further", "findings"],
+            Asked::RepairInput => &["data", "problem"],
+        }
+    }
+}
+
 /// Many outputs become one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Reduce {
@@ -23,8 +60,10 @@ pub struct Reduce {
     pub group_tokens: u64,
     /// What the answer must answer.
     pub query: Option<Text>,
-    /// Further words for whoever merges.
+    /// Further words for the model that merges.
     pub instructions: Option<Text>,
+    /// What the model that merges or chooses is asked; absent where no model is asked.
+    pub prompt: Option<Text>,
     /// The agent that merges, judges or writes programs; absent where no model is asked.
     pub merger: Option<NodeIx>,
     /// How votes are counted.
@@ -111,6 +150,11 @@ impl Strategy {
         }
     }
 
+    /// Whether a model chooses one of the outputs.
+    pub fn chooses(self) -> bool {
+        matches!(self, Strategy::Judge | Strategy::Tournament)
+    }
+
     /// Whether a model may be asked on the way.
     pub fn may_ask(self) -> bool {
         !matches!(self, Strategy::Flat | Strategy::Vote)
@@ -190,8 +234,12 @@ pub struct Verify {
     pub constraints: Option<Text>,
     /// The agent that looks for what is wrong.
     pub assessor: NodeIx,
+    /// What it is asked.
+    pub assess: Text,
     /// The agent that corrects.
     pub repairer: NodeIx,
+    /// What it is asked.
+    pub correct: Text,
     /// How often it may be corrected.
     pub rounds: u32,
     /// From here on a finding must be corrected.

@@ -203,3 +203,44 @@ agents:
         ),
     ]);
 }
+
+#[test]
+fn prompts_of_merges_examinations_and_repairs_see_what_they_are_given() {
+    hold(&[
+        ("a merge", "
+workflow: {name: w, runtime: {provider: scripted}}
+agents:
+  - {name: a, prompt: x}
+  - {name: s, type: reduce, needs: [a], strategy: hierarchical, prompt: '{{ query }} {{ outputs }} {{ missing }} {{ a.output }}'}
+  - {name: t, type: reduce, needs: [a], strategy: hierarchical, prompt: '{{ outputs }} {{ outputz }}'}
+  - {name: j, type: reduce, needs: [a], strategy: judge, prompt: '{{ outputs }} {{ missing }}'}
+", &[("workflow::unknown_reference", 5), ("workflow::unknown_reference", 6)]),
+        ("an examination", "
+workflow: {name: w, runtime: {provider: scripted}}
+agents:
+  - {name: a, prompt: x}
+  - name: v
+    type: verify
+    needs: [a]
+    assessor: {prompt: '{{ answer }} {{ findings }}'}
+    repairer: {prompt: '{{ answer }} {{ findings }} {{ constraints }} {{ fidnings }}'}
+", &[("workflow::unknown_reference", 7), ("workflow::unknown_reference", 8)]),
+        ("a repair", "
+workflow: {name: w, runtime: {provider: scripted}}
+agents:
+  - {name: a, prompt: x}
+  - name: b
+    needs: [a]
+    prompt: '{{ a.output.n }}'
+    expects: {a: {n: {type: number}}}
+    repair_input: {prompt: '{{ data }} {{ problem }} {{ answer }}'}
+", &[("workflow::unknown_reference", 8)]),
+        ("nothing to ask by", "
+workflow: {name: w, runtime: {provider: scripted}}
+agents:
+  - {name: a, prompt: x}
+  - {name: s, type: reduce, needs: [a], strategy: hierarchical, prompt: ''}
+  - {name: f, type: reduce, needs: [a], strategy: flat, prompt: 'x'}
+", &[("workflow::empty_value", 4), ("workflow::no_effect", 5)]),
+    ]);
+}

@@ -8,6 +8,7 @@ use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::{AgentCall, AgentSettings, ChildKind, ChildSpec, Class, Failure, TaskId, fit};
 use convoke_plan::{Expectation, Node, NodeIx};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Why a step fails that expects another shape.
@@ -101,11 +102,10 @@ impl View<'_> {
             raw: false,
             ..(*call.settings).clone()
         });
-        call.prompt = format!(
-            "A step relies on data of a certain shape and got other data. Put the data into the shape; change no \
-             value that is there, invent none.\n\n## DATA\n\n{}\n\n## WHAT DOES NOT FIT\n\n{problem}",
-            serde_json::to_string_pretty(&self.json_of(source)).unwrap_or_default(),
-        );
+        let prompt = self.node(task).repair_prompt.as_ref().ok_or_else(not_expected)?;
+        let data = serde_json::to_string_pretty(&self.json_of(source)).unwrap_or_default();
+        let given = vec![("data", json!(data)), ("problem", json!(problem))];
+        call.prompt = self.render_given(task, prompt, "repair_input.prompt", given)?;
         Ok(call)
     }
 }

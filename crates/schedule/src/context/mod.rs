@@ -26,6 +26,7 @@ use convoke_model::{Class, Ending, Failure, HookPoint, reason};
 use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_json};
 use convoke_plan::value::read_output;
 use convoke_plan::{ContextMode, Kind, Text};
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -53,6 +54,23 @@ impl View<'_> {
     /// Renders a text of a route: everything before the step, and the step itself.
     pub(crate) fn render_after(&self, task: TaskIx, text: &Text, what: &str) -> Result<String, Failure> {
         self.render_with(task, text, what, Scope::After)
+    }
+
+    /// Renders a text of a step that is given some values besides what the step sees.
+    pub(crate) fn render_given(
+        &self,
+        task: TaskIx,
+        text: &Text,
+        what: &str,
+        given: Vec<(&str, Json)>,
+    ) -> Result<String, Failure> {
+        let id = match text {
+            Text::Literal(text) => return Ok(text.to_string()),
+            Text::Template(id) => *id,
+        };
+        let mut names = self.names(task, &self.template_roots(id), Scope::OfMode)?;
+        names.extend(given.into_iter().map(|(name, value)| (name.into(), from_json(&value))));
+        self.renderer.render(id, map_value(names)).map_err(|e| self.text_failure(task, what, &e))
     }
 
     fn render_with(&self, task: TaskIx, text: &Text, what: &str, scope: Scope) -> Result<String, Failure> {
@@ -85,12 +103,7 @@ impl View<'_> {
     }
 
     /// What an output of a workflow that has come to its end is read as.
-    pub(crate) fn output_in_frame(
-        &self,
-        frame: FrameIx,
-        name: &str,
-        text: &Text,
-    ) -> Result<serde_json::Value, Failure> {
+    pub(crate) fn output_in_frame(&self, frame: FrameIx, name: &str, text: &Text) -> Result<Json, Failure> {
         if let Text::Template(id) = text {
             let names = || map_value(self.names_in_frame(frame, &self.template_roots(*id)));
             if let Some(value) = self.renderer.read_back(*id, names) {
@@ -107,7 +120,7 @@ impl View<'_> {
         frame: FrameIx,
         text: &Text,
         hook: HookPoint,
-        result: Option<&serde_json::Value>,
+        result: Option<&Json>,
     ) -> Result<String, Failure> {
         let result = result.map(|result| ("result".into(), from_json(result)));
         self.render_at_end(frame, text, &format!("hook `{}`", hook.word()), result.into_iter().collect())

@@ -9,4 +9,5 @@ mod kit;
 mod levels;
 mod manifests;
 mod programs;
+mod prompts;
 mod windows;

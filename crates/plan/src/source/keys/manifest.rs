@@ -182,6 +182,7 @@ pub static SYNTHESIS: Extended = Extended {
         "group_tokens",
         "query",
         "instructions",
+        "prompt",
         "vote",
         "rlm",
         "min_sources",

@@ -76,6 +76,7 @@ pub static ASKED: ObjectType = ObjectType {
     name: "asked_model",
     title: "a model that is asked",
     keys: &[
+        optional("prompt", Template, "what it is asked, instead of our words"),
         optional("provider", PROVIDER_SHAPE, "model service: a name, or a name with settings"),
         optional("model", Template, "the model"),
         optional("models", TEXTS, "models: the next one is asked when one cannot answer"),

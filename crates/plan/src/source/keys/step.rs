@@ -196,9 +196,14 @@ pub static STEP_KEYS: &[StepKey] = &[
         .ignored_by(GATE),
     of(MODEL, "model", Template, "model of this step").ignored_by(GATE),
     of(MODEL, "models", TEXTS, "models of this step: the next one is asked when one cannot answer"),
-    of(AGENT | PEOPLE, "prompt", Template, "what the model (or the person) is asked")
-        .required_by(GATE)
-        .instead("a reduce or verify step has `query`, a goal has `goal`"),
+    of(
+        AGENT | PEOPLE | REDUCE,
+        "prompt",
+        Template,
+        "what the model (or the person) is asked; of a reduce step: what the model that merges is asked, instead of our words",
+    )
+    .required_by(GATE)
+    .instead("a verify step has `query`, and `prompt` in `assessor` and `repairer`; a goal has `goal`"),
     of(ANSWER | GOAL, "system_prompt", Template, "instructions for the model").ignored_by(PEOPLE),
     of(AGENT | GOAL, "tools", TEXTS, "tools that it may use (default all, `[]` none)").ignored_by(GATE),
     of(

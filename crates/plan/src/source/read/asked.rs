@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use super::super::keys::reduce::{ASKED, DEPENDENCY_TOKENS};
 use super::super::shape::Shape;
-use super::super::text::Spanned;
+use super::super::text::{Spanned, Text};
 use super::super::tree::scalar::{Typed, typed};
 use super::super::tree::{Node, Value};
 use super::super::workflow::{AgentStep, Entry, OutputSchema};
@@ -37,10 +37,25 @@ pub(super) fn asked(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> AgentStep {
 
 /// Reads a block of such keys.
 pub(super) fn block(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<AgentStep> {
-    let mut block = fields.object(cx, key)?;
-    let read = asked(cx, &mut block);
+    let block = fields.object(cx, key)?;
+    Some(whole_block(cx, block))
+}
+
+/// Reads a whole block: the words of the question, and what every model has.
+pub(super) fn whole_block(cx: &mut Reader<'_>, mut block: Fields<'_>) -> AgentStep {
+    let prompt = block.template(cx, "prompt");
+    refuse_empty(cx, &block, prompt.as_ref());
+    let read = AgentStep { prompt, ..asked(cx, &mut block) };
     block.finish(cx);
-    Some(read)
+    read
+}
+
+/// Nothing can be asked by an empty text that stands in the place of ours.
+pub(super) fn refuse_empty(cx: &mut Reader<'_>, fields: &Fields<'_>, prompt: Option<&Text>) {
+    if let Some(empty) = prompt.filter(|prompt| prompt.value.trim().is_empty()) {
+        let message = format!("`prompt` of {} is empty", fields.owner);
+        cx.error("workflow::empty_value", message, &empty.span, "leave it out to use the built-in prompt");
+    }
 }
 
 /// Reads `dependency_outputs`.
@@ -101,8 +116,6 @@ pub(super) fn repair_input(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Opti
         );
         return None;
     }
-    let mut block = Fields::open(cx, &pair.value, &ASKED, fields.owner_of("repair_input"))?;
-    let read = asked(cx, &mut block);
-    block.finish(cx);
-    Some(Box::new(read))
+    let block = Fields::open(cx, &pair.value, &ASKED, fields.owner_of("repair_input"))?;
+    Some(Box::new(whole_block(cx, block)))
 }

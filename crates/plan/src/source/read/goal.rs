@@ -10,7 +10,7 @@ use super::super::tree::{Node, Value};
 use super::super::words::{ACTIONS, ANY_CLASS, CLASSES, Words};
 use super::super::workflow::{AgentStep, ErrorClass, GoalStep, SpawnSettings};
 use super::Reader;
-use super::asked::asked;
+use super::asked::{asked, block};
 use super::capability::capabilities;
 use super::fields::Fields;
 use super::goal_plan::{self, PlanTerms};
@@ -91,20 +91,7 @@ fn roles(cx: &mut Reader<'_>, fields: &mut Fields<'_>, everyone: &AgentStep) -> 
 }
 
 fn own_role(cx: &mut Reader<'_>, roles: &mut Fields<'_>, role: Role) -> Option<AgentStep> {
-    let mut fields = roles.object(cx, role.word())?;
-    let prompt = fields.template(cx, "prompt");
-    refuse_empty(cx, &fields, prompt.as_ref());
-    let read = AgentStep { prompt, ..asked(cx, &mut fields) };
-    fields.finish(cx);
-    Some(read)
-}
-
-/// Nobody can do a role that is described by nothing.
-fn refuse_empty(cx: &mut Reader<'_>, fields: &Fields<'_>, prompt: Option<&Text>) {
-    if let Some(empty) = prompt.filter(|prompt| prompt.value.trim().is_empty()) {
-        let message = format!("`prompt` of {} is empty", fields.owner);
-        cx.error("workflow::empty_value", message, &empty.span, "leave it out to use the built-in prompt");
-    }
+    block(cx, roles, role.word())
 }
 
 /// Only whoever does tasks works with tools and in a folder.

@@ -5,7 +5,7 @@ use super::super::tree::Value;
 use super::super::workflow::{AgentStep, Names, ReduceStep, RlmSettings, VerifyStep, VoteSettings, VoteWord};
 use super::Reader;
 use super::agent::agent;
-use super::asked::{asked, block};
+use super::asked::{asked, block, refuse_empty};
 use super::fields::Fields;
 use super::fixed::fixed;
 use crate::plan::Strategy;
@@ -34,6 +34,7 @@ const TO_A_MODEL: &[&str] = &[
     "ratio",
     "group_tokens",
     "instructions",
+    "prompt",
 ];
 
 /// Reads a reduce step.
@@ -41,6 +42,8 @@ pub(super) fn reduce(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ReduceStep
     let strategy = fields.choice(cx, "strategy");
     let strategy = strategy.unwrap_or_else(|| Spanned::new(Strategy::Auto, fields.head.clone()));
     without_effect(cx, fields, strategy.value);
+    let merger = agent(cx, fields);
+    refuse_empty(cx, fields, merger.prompt.as_ref());
     ReduceStep {
         of: sources(cx, fields),
         titles: Vec::new(),
@@ -49,7 +52,7 @@ pub(super) fn reduce(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ReduceStep
         group_tokens: fields.integer(cx, "group_tokens"),
         query: fields.template(cx, "query"),
         instructions: fields.template(cx, "instructions"),
-        agent: Box::new(agent(cx, fields)),
+        agent: Box::new(merger),
         vote: vote(cx, fields),
         rlm: rlm(cx, fields),
         min_sources: fields.integer(cx, "min_sources"),

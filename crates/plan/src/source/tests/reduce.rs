@@ -123,7 +123,7 @@ fn numbers_and_words_have_bounds() {
         ("type: reduce, rlm: {time: 0}", "workflow::out_of_range", &["greater than 0"]),
         ("type: verify, rounds: 11", "workflow::out_of_range", &["between 0 and 10"]),
         ("type: verify, of: [x]", "workflow::wrong_type", &["`of` of step `a` must be text"]),
-        ("type: verify, assessor: {prompt: x}", "workflow::unknown_key", &["`assessor` of step `a`"]),
+        ("type: verify, assessor: {tools: [x]}", "workflow::unknown_key", &["`assessor` of step `a`"]),
         ("type: verify, when_open: ignore", "workflow::unknown_value", &["report, fail"]),
         ("dependency_outputs: 0", "workflow::out_of_range", &["between 1 and"]),
         ("dependency_outputs: [x]", "workflow::wrong_type", &["a whole number"]),

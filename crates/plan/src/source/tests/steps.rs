@@ -73,7 +73,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("plan_only", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("plugins", "goal human_gate questions reduce script set terminate tool verify wait workflow"),
     ("policies", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
-    ("prompt", "goal reduce script set terminate tool verify wait workflow"),
+    ("prompt", "goal script set terminate tool verify wait workflow"),
     ("provider", "questions script set terminate tool wait workflow"),
     ("query", "agent goal human_gate questions script set terminate tool wait workflow"),
     ("questions", "agent goal human_gate reduce script set terminate tool verify wait workflow"),
@@ -141,7 +141,11 @@ fn a_rejected_key_says_who_owns_it_or_what_to_use() {
         (StepType::Terminate, "routes: [{to: x}]", &["ends the workflow"]),
         (StepType::Wait, "prompt: x", &["`prompt`", "agent, human_gate, questions"]),
         (StepType::Set, "command: x", &["script"]),
-        (StepType::Reduce, "prompt: x", &["a reduce or verify step has `query`, a goal has `goal`"]),
+        (
+            StepType::Verify,
+            "prompt: x",
+            &["a verify step has `query`, and `prompt` in `assessor` and `repairer`; a goal has `goal`"],
+        ),
         (StepType::Verify, "system_prompt: x", &["agent, goal, reduce"]),
         (StepType::Agent, "strategy: flat", &["`strategy` belongs to steps of type reduce"]),
     ];

@@ -96,7 +96,7 @@ impl View<'_> {
     /// Whether there is one output alone, and it has not the shape that the answer must have.
     pub(super) fn lacks_shape(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> bool {
         let [source] = merging.sources.as_slice() else { return false };
-        let merger = reduce.merger.filter(|_| !chooses(merging.strategy));
+        let merger = reduce.merger.filter(|_| !merging.strategy.chooses());
         let merger = merger.map(|node| &self.workflow_of(task).node(node).kind);
         let Some(Kind::Agent(merger)) = merger else { return false };
         let shape = merger.settings.schema.as_ref().filter(|shape| !shape.is_empty());
@@ -120,7 +120,7 @@ impl View<'_> {
             return Some(Answer::Other);
         }
         Some(match self.tasks[child].state {
-            TaskState::Ended(End::Succeeded) if chooses(merging.strategy) => {
+            TaskState::Ended(End::Succeeded) if merging.strategy.chooses() => {
                 match self.chosen(child, merging) {
                     Some(source) => {
                         let piece = Piece::whole(self.tasks[source].id.clone());
@@ -154,7 +154,7 @@ impl State {
             piece: Piece::whole(self.tasks[*source].id.clone()),
             tokens: self.size_of(*source).min((bounds.tokens / 2).max(1)),
         };
-        match chooses(merging.strategy) {
+        match merging.strategy.chooses() {
             true => merging.sources.iter().map(whole).collect(),
             false => merging.sources.iter().flat_map(|source| self.cut(*source, bounds.tokens)).collect(),
         }
@@ -181,16 +181,12 @@ impl State {
 
 fn question(strategy: Strategy, key: String, parts: Vec<Part>) -> ChildSpec {
     let of = parts.into_iter().map(|part| part.piece).collect();
-    let about = if chooses(strategy) { ChildKind::Choose { of } } else { ChildKind::Merge { of } };
+    let about = if strategy.chooses() { ChildKind::Choose { of } } else { ChildKind::Merge { of } };
     ChildSpec::new(key, about)
 }
 
-pub(super) fn chooses(strategy: Strategy) -> bool {
-    matches!(strategy, Strategy::Judge | Strategy::Tournament)
-}
-
 fn word(strategy: Strategy) -> &'static str {
-    if chooses(strategy) { "choose" } else { "merge" }
+    if strategy.chooses() { "choose" } else { "merge" }
 }
 
 /// A result as text, for marks and sizes.

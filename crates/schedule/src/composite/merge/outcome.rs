@@ -1,7 +1,7 @@
 //! What a merge comes to: the result, how it was made, where it came from, and what is missing.
 
 use super::Merging;
-use super::levels::{as_text, chooses};
+use super::levels::as_text;
 use super::tree::Next;
 use super::vote::{Ballot, Said, count, said};
 use crate::composite::Step;
@@ -52,7 +52,7 @@ impl View<'_> {
         let merging = Merging { missing, ..merging.clone() };
         let result = bare(self.json_of(last));
         let mut report = self.report(task, reduce, &merging, result, next.levels, None);
-        if chooses(merging.strategy) {
+        if merging.strategy.chooses() {
             self.add_choice(task, &merging, last, &mut report);
         }
         let notes = next.carried.iter().map(|key| {
@@ -165,7 +165,7 @@ impl State {
         named: Option<std::collections::BTreeSet<usize>>,
     ) -> Value {
         let text = as_text(&result);
-        let merged = named.is_none() && !chooses(merging.strategy);
+        let merged = named.is_none() && !merging.strategy.chooses();
         let nowhere = if merged { astray(&text, merging.sources.len()) } else { Vec::new() };
         let named = named.unwrap_or_else(|| cited(&text, merging.sources.len()));
         let notes = self.fell_back(task, reduce, merging).into_iter().chain(lead_nowhere(&nowhere));

@@ -1,19 +1,19 @@
 //! What a child is asked, made from outputs when it starts.
 
 use super::Merging;
-use super::levels::chooses;
 use crate::context::{binding_room, headed, level, read_by, tokens};
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::synthesis::mark;
 use convoke_model::{AgentCall, AgentSettings, ChildKind, Class, Failure, Piece};
 use convoke_plan::{Reduce, Text};
-use serde_json::Value;
-use std::fmt::Write;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Tokens of what is to be done, and of a piece's heading.
 const TASK_TOKENS: u64 = 150;
+/// Tokens of a template that is as long as ours, with its tags.
+const TEMPLATE_TOKENS: u64 = 300;
 const HEADING_TOKENS: u64 = 32;
 /// Bytes of a piece's head, at least.
 const LEAST: usize = 200;
@@ -73,23 +73,40 @@ impl View<'_> {
         of: &[Piece],
         room: Option<u64>,
     ) -> Result<(String, Vec<TaskIx>), Failure> {
-        let question = self.question_part(task, reduce)?;
-        let missing = self.merging_of(task).map(|merging| missing_part(&merging, room)).unwrap_or_default();
-        let beside = tokens(&question) + tokens(&missing) + TASK_TOKENS + HEADING_TOKENS * of.len() as u64;
+        let (missing, further) =
+            self.merging_of(task).map(|merging| missing_part(&merging, room)).unwrap_or_default();
+        let beside = tokens(&self.question_part(task, reduce)?)
+            + missing_tokens(&missing, further)
+            + self.task_tokens(reduce)
+            + HEADING_TOKENS * of.len() as u64;
         let room = room.map_or(u64::MAX, |room| room.saturating_sub(beside));
         let (texts, cut) = self.pieces_within(of, room);
-        let text = |piece: &Piece| {
-            let at = of.iter().position(|other| other == piece).expect("one of them");
-            texts[at].clone()
+        let mut given = self.question_given(task, reduce)?;
+        given.push(("outputs", self.pieces_given(task, of.iter().zip(texts))?));
+        given.push(("missing", json!(missing)));
+        given.push(("missing_further", json!(further)));
+        Ok((self.asked_text(task, reduce, given)?, cut))
+    }
+
+    /// The words of the step that merges, or ours, with what they are given.
+    fn asked_text(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        given: Vec<(&str, Value)>,
+    ) -> Result<String, Failure> {
+        let prompt = reduce.prompt.as_ref().ok_or_else(not_asked)?;
+        self.render_given(task, prompt, "prompt", given)
+    }
+
+    /// The tokens of what is to be done: more for a template that is longer than ours.
+    fn task_tokens(&self, reduce: &Reduce) -> u64 {
+        let text = match reduce.prompt.as_ref() {
+            Some(Text::Template(id)) => &self.plan.templates[id.0 as usize].text,
+            Some(Text::Literal(text)) => text,
+            None => return TASK_TOKENS,
         };
-        let mut prompt = self.pieces_prompt(task, reduce, "OUTPUTS", of, &text)?;
-        prompt.push_str(&missing);
-        prompt.push_str(
-            "## TASK\n\nMerge the outputs above into one text that answers the question. Behind each statement name \
-             the outputs it came from by their marks, such as [S1] or [S2, S5]; marks that stand in a text already \
-             are kept. Say where outputs contradict one another. Answer with the text alone.",
-        );
-        Ok((prompt, cut))
+        TASK_TOKENS + tokens(text).saturating_sub(TEMPLATE_TOKENS)
     }
 
     /// The texts of pieces within so many tokens: whole, or the heads of the long ones, and whose they are.
@@ -114,38 +131,41 @@ impl View<'_> {
         let each = self.question_tokens(task, reduce) / of.len().max(1) as u64;
         let shown = |task| self.shown(task, each);
         let text = |piece: &Piece| self.tasks.find(&piece.task).map(shown).unwrap_or_default();
-        let mut prompt = self.pieces_prompt(task, reduce, "ANSWERS", of, &text)?;
-        prompt.push_str("## TASK\n\nChoose the best of these answers. Name its mark and say why.");
-        Ok(prompt)
+        let mut given = self.question_given(task, reduce)?;
+        given.push(("outputs", self.pieces_given(task, of.iter().map(|piece| (piece, text(piece))))?));
+        self.asked_text(task, reduce, given)
     }
 
-    /// The question, and behind it each piece under its heading.
-    fn pieces_prompt(
+    /// Each piece with its heading.
+    fn pieces_given<'p>(
         &self,
         task: TaskIx,
-        reduce: &Reduce,
-        title: &str,
-        of: &[Piece],
-        text: &dyn Fn(&Piece) -> String,
-    ) -> Result<String, Failure> {
+        pieces: impl Iterator<Item = (&'p Piece, String)>,
+    ) -> Result<Value, Failure> {
         let merging = self.merging_of(task).ok_or_else(|| Failure::new(Class::Fatal, "no merge"))?;
-        let mut prompt = self.question_part(task, reduce)?;
-        let _ = write!(prompt, "## {title}\n\n");
-        for piece in of {
-            let heading = self.heading(&merging, piece);
-            let _ = write!(prompt, "### {heading}\n\n{}\n\n", text(piece));
-        }
-        Ok(prompt)
+        Ok(pieces.map(|(piece, text)| given_output(self.heading(&merging, piece), text)).collect())
     }
 
+    /// What the step says about the merge, as templates see it.
+    fn question_given(&self, task: TaskIx, reduce: &Reduce) -> Result<Vec<(&'static str, Value)>, Failure> {
+        let room = self.stated_room(task, reduce.merger);
+        let instructions = self.stated(task, reduce.instructions.as_ref(), "instructions", room)?;
+        let query = self.stated(task, reduce.query.as_ref(), "query", room)?;
+        Ok(vec![
+            ("instructions", json!(instructions.unwrap_or_default())),
+            ("query", json!(query.unwrap_or_default())),
+        ])
+    }
+
+    /// The same as one text: what a model that writes programs is asked, and what a question takes of a prompt.
     pub(super) fn question_part(&self, task: TaskIx, reduce: &Reduce) -> Result<String, Failure> {
         let mut part = String::new();
-        let room = self.stated_room(task, reduce.merger);
-        if let Some(words) = self.stated(task, reduce.instructions.as_ref(), "instructions", room)? {
-            let _ = write!(part, "{words}\n\n");
-        }
-        if let Some(query) = self.stated(task, reduce.query.as_ref(), "query", room)? {
-            let _ = write!(part, "## QUESTION\n\n{query}\n\n");
+        for (name, value) in self.question_given(task, reduce)? {
+            match (name, value.as_str().unwrap_or_default()) {
+                (_, "") => {}
+                ("query", query) => part.push_str(&format!("## QUESTION\n\n{query}\n\n")),
+                (_, words) => part.push_str(&format!("{words}\n\n")),
+            }
         }
         Ok(part)
     }
@@ -168,7 +188,7 @@ impl State {
     /// A judge's answer must name one of those it is shown.
     fn one_of(&self, task: TaskIx, of: &[Piece], settings: &AgentSettings) -> AgentSettings {
         let mut settings = settings.clone();
-        let Some(merging) = self.merging_of(task).filter(|merging| chooses(merging.strategy)) else {
+        let Some(merging) = self.merging_of(task).filter(|merging| merging.strategy.chooses()) else {
             return settings;
         };
         let position = |piece: &Piece| merging.places.get(&self.tasks.find(&piece.task)?).copied();
@@ -180,22 +200,33 @@ impl State {
     }
 }
 
-fn missing_part(merging: &Merging, room: Option<u64>) -> String {
+/// The outputs that are not there, as far as they are listed, and how many more there are.
+fn missing_part(merging: &Merging, room: Option<u64>) -> (Vec<Value>, usize) {
     // A window that is known gives a sixteenth of its room to this.
     let most = room.map_or(50, |room| (room / 1_000).clamp(1, 50) as usize);
-    if merging.missing.is_empty() {
-        return String::new();
-    }
-    let mut part = "## MISSING\n\nThese outputs are not there; say so where it matters:\n".to_owned();
-    for missing in merging.missing.iter().take(most) {
+    let listed = merging.missing.iter().take(most).map(|missing| {
         let cause: String = missing.cause.chars().take(200).collect();
-        let _ = writeln!(part, "- {}: {cause}", missing.task);
+        json!({ "task": missing.task, "cause": cause })
+    });
+    (listed.collect(), merging.missing.len().saturating_sub(most))
+}
+
+/// What a list of missing outputs takes in a prompt, with its heading.
+fn missing_tokens(missing: &[Value], further: usize) -> u64 {
+    if missing.is_empty() {
+        return 0;
     }
-    if merging.missing.len() > most {
-        let _ = writeln!(part, "- and {} more", merging.missing.len() - most);
-    }
-    part.push('\n');
-    part
+    let word = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
+    let line = |line: &Value| format!("- {}: {}\n", word(line, "task"), word(line, "cause"));
+    let mut text = "## MISSING\n\nThese outputs are not there; say so where it matters:\n\n".to_owned();
+    text.extend(missing.iter().map(line));
+    text.extend((further > 0).then(|| format!("- and {further} more\n")));
+    tokens(&text)
+}
+
+/// An output as templates of questions see it.
+pub(super) fn given_output(heading: String, text: String) -> Value {
+    json!({ "heading": heading, "text": text })
 }
 
 /// A call that asks this. The workflow's instructions, if any, stand before it already.

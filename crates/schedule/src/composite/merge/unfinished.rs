@@ -5,7 +5,6 @@
 //! once, merged or as it is.
 
 use super::Merging;
-use super::levels::chooses;
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::{ChildKind, Piece};
@@ -51,11 +50,11 @@ impl View<'_> {
     fn blocks(&self, task: TaskIx, merging: &Merging) -> Vec<Block> {
         let sources = merging.sources.iter().enumerate();
         let sources = sources.map(|(at, source)| Block { task: *source, origins: vec![at] });
-        let gone = match chooses(merging.strategy) {
+        let gone = match merging.strategy.chooses() {
             true => self.eliminated(task, merging),
             false => self.covered_by_answers(task),
         };
-        let accepted = self.accepted(task).filter(|_| !chooses(merging.strategy));
+        let accepted = self.accepted(task).filter(|_| !merging.strategy.chooses());
         let accepted =
             accepted.map(|child| Block { task: child, origins: self.places_behind(child, merging) });
         let mut blocks: Vec<Block> =

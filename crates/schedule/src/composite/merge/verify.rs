@@ -5,8 +5,8 @@
 //! the answer itself stands in for the step (`unverified`).
 
 use super::findings::{findings, open_findings, remains, severity, with_status};
-use super::levels::{as_text, chooses};
-use super::prompt::{not_asked, with_prompt};
+use super::levels::as_text;
+use super::prompt::{given_output, not_asked, with_prompt};
 use crate::composite::Step;
 use crate::context::headed;
 use crate::state::{State, TaskIx};
@@ -15,12 +15,14 @@ use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable
 use convoke_model::{AgentCall, ChildKind, ChildSpec, Class, Event, Failure, TaskId};
 use convoke_plan::{NodeIx, Strategy, Verify};
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// Tokens of the outputs behind an answer that an assessor sees.
 const EVIDENCE_TOKENS: u64 = 24_000;
 /// And of each of them at least; fewer would say nothing.
 const LEAST_TOKENS: u64 = 50;
+
+/// The fields of a finding that its correction is told.
+const FINDING: [&str; 5] = ["kind", "severity", "claim", "explanation", "correction"];
 
 /// The reason of an examination whose first question failed for good.
 pub(crate) const NOT_EXAMINED: &str = "not_examined";
@@ -155,7 +157,7 @@ impl View<'_> {
         let mut sources = self.json_of(first)["sources"].take();
         let text = as_text(result);
         let by_marks =
-            !chooses(merging.strategy) && !matches!(merging.strategy, Strategy::Flat | Strategy::Vote);
+            !merging.strategy.chooses() && !matches!(merging.strategy, Strategy::Flat | Strategy::Vote);
         if let Some(sources) = sources.as_array_mut().filter(|_| by_marks && corrections > 0) {
             let named = cited(&text, sources.len());
             for (at, source) in sources.iter_mut().enumerate() {
@@ -182,16 +184,8 @@ impl View<'_> {
         verify: &Verify,
         answer: &TaskId,
     ) -> Result<String, Failure> {
-        let room = self.room_of(task, verify.assessor);
-        let mut prompt = self.stated_part(task, verify, verify.assessor)?;
-        let _ = write!(prompt, "## ANSWER\n\n{}\n\n", self.answer_text(answer, room));
-        prompt.push_str(&self.evidence(task, room));
-        prompt.push_str(
-            "## TASK\n\nList everything that is wrong with the answer: where it contradicts itself or the outputs, \
-             what no output supports, what the question or its constraints ask for and the answer does not give. \
-             Quote the words that are wrong. An empty list means that nothing is.",
-        );
-        Ok(prompt)
+        let given = self.examined_given(task, verify, verify.assessor, answer)?;
+        self.render_given(task, &verify.assess, "assessor.prompt", given)
     }
 
     pub(super) fn correct_prompt(
@@ -201,43 +195,36 @@ impl View<'_> {
         answer: &TaskId,
         assessed: &TaskId,
     ) -> Result<String, Failure> {
-        let room = self.room_of(task, verify.repairer);
-        let mut prompt = self.stated_part(task, verify, verify.repairer)?;
-        let _ = write!(prompt, "## ANSWER\n\n{}\n\n## FINDINGS\n\n", self.answer_text(answer, room));
+        let mut given = self.examined_given(task, verify, verify.repairer, answer)?;
         let said = self.tasks.find(assessed).map(|child| self.json_of(child)).unwrap_or_default();
         let open = findings(&said).into_iter().filter(|finding| severity(finding) >= verify.severity);
-        for (number, finding) in open.enumerate() {
-            let field = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
-            let _ = write!(
-                prompt,
-                "{}. {} ({}): {}\n   Why: {}\n   Instead: {}\n",
-                number + 1,
-                field("kind"),
-                field("severity"),
-                field("claim"),
-                field("explanation"),
-                field("correction"),
-            );
-        }
-        prompt.push('\n');
-        prompt.push_str(&self.evidence(task, room));
-        prompt.push_str(
-            "## TASK\n\nCorrect the answer by these findings and leave the rest as it is. Answer with the whole \
-             corrected answer alone.",
-        );
-        Ok(prompt)
+        let words = |finding: Value| -> Value {
+            let field = |name: &str| (name.to_owned(), json!(finding[name].as_str().unwrap_or_default()));
+            Value::Object(FINDING.map(field).into_iter().collect())
+        };
+        given.push(("findings", open.map(words).collect()));
+        self.render_given(task, &verify.correct, "repairer.prompt", given)
     }
 
-    fn stated_part(&self, task: TaskIx, verify: &Verify, asked: NodeIx) -> Result<String, Failure> {
-        let mut part = String::new();
-        let room = self.stated_room(task, Some(asked));
-        if let Some(query) = self.stated(task, verify.query.as_ref(), "query", room)? {
-            let _ = write!(part, "## QUESTION\n\n{query}\n\n");
-        }
-        if let Some(words) = self.stated(task, verify.constraints.as_ref(), "constraints", room)? {
-            let _ = write!(part, "## CONSTRAINTS\n\n{words}\n\n");
-        }
-        Ok(part)
+    /// What both models are given: what the step says, the answer, and the outputs behind it.
+    fn examined_given(
+        &self,
+        task: TaskIx,
+        verify: &Verify,
+        asked: NodeIx,
+        answer: &TaskId,
+    ) -> Result<Vec<(&'static str, Value)>, Failure> {
+        let (room, stated) = (self.room_of(task, asked), self.stated_room(task, Some(asked)));
+        let query = self.stated(task, verify.query.as_ref(), "query", stated)?;
+        let constraints = self.stated(task, verify.constraints.as_ref(), "constraints", stated)?;
+        let (outputs, further) = self.evidence(task, room);
+        Ok(vec![
+            ("query", json!(query.unwrap_or_default())),
+            ("constraints", json!(constraints.unwrap_or_default())),
+            ("answer", json!(self.answer_text(answer, room))),
+            ("outputs", outputs),
+            ("outputs_further", json!(further)),
+        ])
     }
 
     /// An answer, up to half of what the window leaves to a prompt.
@@ -249,8 +236,9 @@ impl View<'_> {
         headed(&text, most, "")
     }
 
-    /// The outputs that the answer was made from: the sources of a merge, else what the step followed.
-    fn evidence(&self, task: TaskIx, room: Option<u64>) -> String {
+    /// The outputs that the answer was made from (the sources of a merge, else what the step followed), as far as they are
+    /// shown, and how many more there are.
+    fn evidence(&self, task: TaskIx, room: Option<u64>) -> (Value, usize) {
         let all = room.map_or(EVIDENCE_TOKENS, |room| EVIDENCE_TOKENS.min(room / 4)).max(LEAST_TOKENS);
         let answer = self.first_answer(task);
         let sources = match self.merging_of(answer) {
@@ -259,20 +247,14 @@ impl View<'_> {
                 self.tasks[answer].from.iter().copied().filter(|from| self.tasks[*from].succeeded()).collect()
             }
         };
-        if sources.is_empty() {
-            return String::new();
-        }
-        let each = all / sources.len() as u64;
-        let mut part = "## OUTPUTS BEHIND THE ANSWER\n\n".to_owned();
+        let each = all / sources.len().max(1) as u64;
         let most = (all / LEAST_TOKENS) as usize;
-        if sources.len() > most {
-            let _ = write!(part, "The first {most} of {} outputs:\n\n", sources.len());
-        }
-        for (index, source) in sources.iter().enumerate().take(most) {
-            let text = self.shown(*source, each.max(LEAST_TOKENS));
-            let _ = write!(part, "### [{}] {}\n\n{text}\n\n", mark(index), self.step_name(*source));
-        }
-        part
+        let shown = |(index, source): (usize, &TaskIx)| {
+            let heading = format!("[{}] {}", mark(index), self.step_name(*source));
+            given_output(heading, self.shown(*source, each.max(LEAST_TOKENS)))
+        };
+        let outputs = sources.iter().enumerate().take(most).map(shown).collect();
+        (outputs, sources.len().saturating_sub(most))
     }
 }
 
