@@ -1,10 +1,10 @@
-//! What was said in a conversation, read from its pages for people.
+//! What was said in a conversation, read from its records for people.
 //!
 //! Unlike a resumed conversation an account leaves nothing out: turns that made room for others stay, and results are as
-//! the agent saw them first. The opening is on no page; whoever shows an account knows what was asked. The last answer is
+//! the agent saw them first. The opening is on no record; whoever shows an account knows what was asked. The last answer is
 //! on none either: it is the task's output, or its failure.
 
-use crate::conversation::Page;
+use crate::conversation::Piece;
 use crate::transcript::Change;
 use crate::{Message, Role, shelf};
 use convoke_model::{Digest, JsonText};
@@ -18,15 +18,15 @@ pub struct Account {
 }
 
 impl Account {
-    /// The conversations that these pages are of: what is asked anew begins another one. `None` if a page cannot be read.
+    /// The conversations that these records are of: what is asked anew begins another one. `None` if a record cannot be read.
     pub fn read(pieces: &[JsonText]) -> Option<Vec<Account>> {
         let mut accounts: Vec<Account> = Vec::new();
         for piece in pieces {
-            let page = Page::read(piece)?;
-            if page.is_first || accounts.is_empty() {
+            let record = Piece::read(piece)?;
+            if record.is_first || accounts.is_empty() {
                 accounts.push(Account::default());
             }
-            accounts.last_mut()?.take(page);
+            accounts.last_mut()?.take(record);
         }
         Some(accounts)
     }
@@ -36,9 +36,9 @@ impl Account {
         self.kept.iter().enumerate().map(|(at, digest)| (shelf::name(at + 1), *digest))
     }
 
-    fn take(&mut self, page: Page) {
-        self.kept.extend(page.kept);
-        for change in page.changes {
+    fn take(&mut self, record: Piece) {
+        self.kept.extend(record.kept);
+        for change in record.changes {
             let Change::Splice { at, remove, insert } = change else { continue };
             // What replaces messages after the opening is the same, cut shorter; a new opening is news.
             let old = if at == 0 { 0 } else { remove };

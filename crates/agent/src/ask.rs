@@ -27,7 +27,7 @@ impl Talk<'_> {
             let model = models.instead_of(question.model);
             let reply = self.ask(question, model, ledger, heard).await;
             match models.turn(question.model, &reply) {
-                Some(note) => self.line.report(note),
+                Some(note) => self.link.report(note),
                 None => return reply,
             }
         }
@@ -53,8 +53,8 @@ impl Talk<'_> {
         if reply.is_ok() {
             heard.forget();
         }
-        self.line.settle(permit, &used, reply.as_ref().err());
-        self.line.report(Report::Usage(used));
+        self.link.settle(permit, &used, reply.as_ref().err());
+        self.link.report(Report::Usage(used));
         match heard.take_barred() {
             Some(violation) => Err(self.violated(violation)),
             None => reply,
@@ -63,7 +63,7 @@ impl Talk<'_> {
 
     /// A coding agent says that it has used what it may not.
     fn violated(&self, violation: Failure) -> Failure {
-        self.line.report(Report::Noted { code: "security_violation", message: violation.message.clone() });
+        self.link.report(Report::Noted { code: "security_violation", message: violation.message.clone() });
         self.named(violation)
     }
 
@@ -78,12 +78,12 @@ impl Talk<'_> {
         loop {
             let demand = CallDemand { refused: refused.clone(), ..self.demand(question, &model) };
             let input_tokens = demand.input_tokens;
-            match self.line.admit(demand).await? {
+            match self.link.admit(demand).await? {
                 Admitted::Go(permit) => return Ok((permit, input_tokens, model)),
                 Admitted::Instead(cheaper) => {
                     self.require_cheaper(&model, &cheaper)?;
                     self.require_fit(question, &cheaper)?;
-                    self.line.report(degraded(&self.assignment.step, &model, &cheaper));
+                    self.link.report(degraded(&self.assignment.step, &model, &cheaper));
                     refused.push(model.into_owned());
                     model = Cow::Owned(cheaper);
                 }

@@ -5,8 +5,8 @@
 //! has it told, the model is told instead. Whether a tool may be used is the settled contract's to say, and nobody else's.
 //! A call that a crash cut off, and that may not be made twice, is answered for: nobody knows what became of it.
 
-use crate::capability::recall::{self, Wish};
-use crate::{Asker, Conversation, Line, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
+use crate::capability::recall::{self, ReadRequest};
+use crate::{Asker, Conversation, EngineLink, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
 use convoke_model::{AgentSettings, Class, Contract, Failure, Violation, reason};
 use futures::future::join_all;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(crate) struct Caller<'a> {
     pub offer: &'a Offer,
     /// What the attempt may do and use, where that is stated.
     pub contract: Option<&'a Contract>,
-    pub line: &'a dyn Line,
+    pub link: &'a dyn EngineLink,
     /// Fires when the talk is cut off.
     pub stop: &'a CancellationToken,
     /// An attempt before this one may have made the calls already.
@@ -39,7 +39,7 @@ impl Caller<'_> {
         conversation: &Conversation,
     ) -> Result<Vec<ToolResult>, Failure> {
         if let Some(violation) = self.violation(calls).await {
-            self.line
+            self.link
                 .report(Report::Noted { code: "security_violation", message: violation.message.clone() });
             return Err(violation);
         }
@@ -91,27 +91,27 @@ impl Caller<'_> {
             Some(tool) if self.was_cut_off && !tool.repeatable => Ok(unknown_outcome(tool)),
             Some(tool) => {
                 let (servers, stop) = (&self.settings.servers, self.stop.clone());
-                self.line.report(Report::ToolStarted { tool: call.name.clone() });
+                self.link.report(Report::ToolStarted { tool: call.name.clone() });
                 self.toolbox.call(self.asker, servers, tool, &call.arguments, stop).await
             }
             None if call.name == recall::NAME => Ok(self.read_back(call, conversation).await),
             None => Ok(self.made_up(call)),
         };
-        self.line.report(told(call, &result, begun.elapsed()));
+        self.link.report(told(call, &result, begun.elapsed()));
         result.map(in_words).or_else(unless_cancelled)
     }
 
     async fn read_back(&self, call: &ToolCall, conversation: &Conversation) -> ToolResult {
-        let wish = match Wish::of(call) {
-            Ok(wish) => wish,
+        let request = match ReadRequest::of(call) {
+            Ok(request) => request,
             Err(why) => return went_wrong(why),
         };
-        let Some(digest) = conversation.kept(&wish.name) else {
-            return went_wrong(format!("nothing is kept as `{}`", wish.name));
+        let Some(digest) = conversation.kept(&request.name) else {
+            return went_wrong(format!("nothing is kept as `{}`", request.name));
         };
-        match self.line.recall(digest).await {
-            Some(kept) => wish.read(&kept, self.settings.capabilities.tool_output),
-            None => went_wrong(format!("`{}` can no longer be read", wish.name)),
+        match self.link.recall(digest).await {
+            Some(kept) => request.read(&kept, self.settings.capabilities.tool_output),
+            None => went_wrong(format!("`{}` can no longer be read", request.name)),
         }
     }
 
@@ -126,7 +126,7 @@ impl Caller<'_> {
         };
         let name = &refused.spec.name;
         let message = format!("the tool `{name}` was called and not used: the contract does not admit it");
-        self.line.report(Report::Noted { code: "tool_refused", message });
+        self.link.report(Report::Noted { code: "tool_refused", message });
         went_wrong(format!("the tool `{name}` may not be used here; {known}"))
     }
 }

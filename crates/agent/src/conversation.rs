@@ -1,23 +1,23 @@
 //! Decides what is said next; says nothing itself.
 //!
 //! A conversation takes replies and results of tools, and gives requests and calls until it is done. It knows no clock
-//! and no network, and what it holds between two turns is data: it can be written down piece by piece (`pages`) and go
+//! and no network, and what it holds between two turns is data: it can be written down piece by piece (`record`) and go
 //! on elsewhere. Its parts: tools (`turns`), answers that cannot be used (`ladder`), answers that others look at
 //! (`review`), room in the model's context (`room`), requests without tools (`retold`). Tokens, time and cancellation
 //! are the driver's.
 
 mod ladder;
-mod pages;
 mod past;
 mod question;
+mod record;
 mod retold;
 mod review;
 mod room;
 mod turns;
 
-pub(crate) use pages::Page;
-pub use pages::Written;
 pub use question::Question;
+pub(crate) use record::Piece;
+pub use record::Written;
 
 use crate::capability::Memory;
 use crate::shelf::Shelf;
@@ -63,7 +63,7 @@ pub struct Conversation {
     rejected: Vec<String>,
     state: State,
     /// What is not written down yet.
-    unwritten: pages::Unwritten,
+    unwritten: record::Unwritten,
     /// What people should know and were not told yet.
     notes: Vec<Note>,
 }
@@ -188,7 +188,7 @@ impl Conversation {
             shelf: Shelf::of(premise.call.kept.clone()),
             rejected: Vec::new(),
             state,
-            unwritten: pages::Unwritten::beginning(),
+            unwritten: record::Unwritten::beginning(),
             notes: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! Performs attempts: the door through which the engine comes in.
 
 use crate::talk::Talk;
-use crate::{Commands, Line, Programmer, Programs, Providers, Toolbox, script, tool};
+use crate::{Commands, EngineLink, Programmer, Programs, Providers, Toolbox, script, tool};
 use convoke_model::{
     AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, Usage, Work,
 };
@@ -35,14 +35,14 @@ impl Attempts {
     pub async fn attempt(
         &self,
         assignment: Assignment,
-        line: &dyn Line,
+        link: &dyn EngineLink,
         cancel: CancellationToken,
     ) -> AttemptEnd {
         match &assignment.work {
-            Work::Agent(call) => self.talk(&assignment, call, line, &cancel).await,
-            Work::Script(call) => self.run(&assignment, call, line, cancel).await,
-            Work::Program(call) => self.program(&assignment, call, line, &cancel).await,
-            Work::Tool(work) => tool::perform(&*self.toolbox, &assignment, work, line, cancel).await,
+            Work::Agent(call) => self.talk(&assignment, call, link, &cancel).await,
+            Work::Script(call) => self.run(&assignment, call, link, cancel).await,
+            Work::Program(call) => self.program(&assignment, call, link, &cancel).await,
+            Work::Tool(work) => tool::perform(&*self.toolbox, &assignment, work, link, cancel).await,
         }
     }
 
@@ -50,14 +50,14 @@ impl Attempts {
         &self,
         assignment: &Assignment,
         call: &AgentCall,
-        line: &dyn Line,
+        link: &dyn EngineLink,
         cancel: &CancellationToken,
     ) -> AttemptEnd {
         match self.providers.get(&call.settings.provider) {
             Ok(provider) => {
                 let toolbox = &*self.toolbox;
                 let contract = assignment.contract.as_deref();
-                Talk { assignment, contract, call, provider: &*provider, toolbox, line }.perform(cancel).await
+                Talk { assignment, contract, call, provider: &*provider, toolbox, link }.perform(cancel).await
             }
             Err(failure) => unused(failure),
         }
@@ -67,7 +67,7 @@ impl Attempts {
         &self,
         assignment: &Assignment,
         call: &ProgramCall,
-        line: &dyn Line,
+        link: &dyn EngineLink,
         cancel: &CancellationToken,
     ) -> AttemptEnd {
         match self.providers.get(&call.agent.settings.provider) {
@@ -75,7 +75,7 @@ impl Attempts {
                 let toolbox = &*self.toolbox;
                 let contract = assignment.contract.as_deref();
                 let talk =
-                    Talk { assignment, contract, call: &call.agent, provider: &*provider, toolbox, line };
+                    Talk { assignment, contract, call: &call.agent, provider: &*provider, toolbox, link };
                 Programmer { talk, call, programs: &*self.programs }.perform(cancel).await
             }
             Err(failure) => unused(failure),
@@ -86,11 +86,11 @@ impl Attempts {
         &self,
         assignment: &Assignment,
         call: &ScriptCall,
-        line: &dyn Line,
+        link: &dyn EngineLink,
         cancel: CancellationToken,
     ) -> AttemptEnd {
         let (step, call) = (&assignment.step, &*placed(call, assignment.contract.as_deref()));
-        let result = match self.commands.run(call, cancel, line).await {
+        let result = match self.commands.run(call, cancel, link).await {
             Ok(result) => result,
             Err(mut failure) => {
                 failure.message = format!("step `{step}`: {}", failure.message);

@@ -41,7 +41,7 @@ impl<'a> Ledger<'a> {
         used
     }
 
-    /// What was used since this was last asked, for the page that is written now.
+    /// What was used since this was last asked, for the record that is written now.
     pub fn take(&mut self) -> Usage {
         std::mem::take(&mut self.total)
     }
@@ -51,7 +51,7 @@ impl<'a> Ledger<'a> {
         self.total
     }
 
-    /// Puts back what was taken for a page that could not be written.
+    /// Puts back what was taken for a record that could not be written.
     pub fn put_back(&mut self, used: Usage) {
         self.total += used;
     }

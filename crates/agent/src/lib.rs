@@ -7,7 +7,7 @@
 //! is in `program`.
 //!
 //! Model services ([`Provider`]), commands ([`Commands`]), tools ([`Toolbox`]), programs ([`Programs`]), capacity ([`Admission`]), listeners
-//! ([`Sink`]) and the diary ([`Diary`]) are traits that others implement. Templates, retries of whole attempts and time
+//! ([`Sink`]) and the turn log ([`TurnLog`]) are traits that others implement. Templates, retries of whole attempts and time
 //! limits of tasks belong to the scheduler.
 
 mod account;
@@ -18,7 +18,6 @@ mod calls;
 mod capability;
 mod command;
 mod conversation;
-mod diary;
 mod driver;
 mod fallback;
 mod grade;
@@ -37,6 +36,7 @@ mod talk;
 mod tool;
 mod toolbox;
 mod transcript;
+mod turn_log;
 mod window;
 mod wording;
 
@@ -46,7 +46,6 @@ pub use ask::MAX_TOKENS;
 pub use command::*;
 pub use conversation::{Conversation, Ending, Next, Note, Premise, Question, Written};
 pub use convoke_model::fit::violations;
-pub use diary::*;
 pub use driver::Attempts;
 pub use judge::{Misfit, Reason};
 pub use ledger::{tokens_in, tokens_of};
@@ -55,3 +54,4 @@ pub use program::*;
 pub use provider::*;
 pub use sink::*;
 pub use toolbox::*;
+pub use turn_log::*;

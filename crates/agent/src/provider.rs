@@ -228,7 +228,7 @@ impl ToolSpec {
     }
 }
 
-/// A model's wish to have a tool called.
+/// A tool call that a model asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The service's name for this call, or ours where it has none.
@@ -318,7 +318,7 @@ pub struct Reply {
     pub asks: Option<Box<Asks>>,
 }
 
-/// A coding agent's wish that a person must decide on.
+/// A permission request of a coding agent, for a person to decide on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asks {
     /// The question.
@@ -327,7 +327,7 @@ pub struct Asks {
     pub state: JsonText,
 }
 
-/// What a person decided about a wish.
+/// What a person decided about a permission request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
     /// See [`Asks::state`].

@@ -1,6 +1,6 @@
 //! Large values that a conversation no longer carries, by the names that its agent knows them by.
 //!
-//! Only their digests stay here; the values leave with the next page and are read back through the diary.
+//! Only their digests stay here; the values leave with the next record and are read back through the turn log.
 
 use convoke_model::{Digest, JsonText};
 use serde_json::Value;
@@ -25,7 +25,7 @@ impl Shelf {
         name(self.kept.len())
     }
 
-    /// Keeps a text, which whoever reads the diary gets back as a JSON string.
+    /// Keeps a text, which whoever reads the turn log gets back as a JSON string.
     pub fn keep_text(&mut self, text: String) -> String {
         let written = Value::String(text).to_string();
         self.keep(JsonText::parse(written).expect("a JSON string was written"))

@@ -11,7 +11,8 @@ use crate::fallback::Models;
 use crate::ledger::Ledger;
 use crate::shown;
 use crate::{
-    Conversation, Ending, Line, Next, Note, Offer, Page, Premise, Provider, Purpose, Report, Tool, Toolbox,
+    Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Provider, Purpose, Report, Tool, Toolbox,
+    TurnRecord,
 };
 use convoke_model::{
     AgentCall, Assignment, AttemptEnd, Class, Contract, Failure, JsonText, Servers, WaitsFor, reason,
@@ -35,7 +36,7 @@ pub(crate) struct Talk<'a> {
     pub call: &'a AgentCall,
     pub provider: &'a dyn Provider,
     pub toolbox: &'a dyn Toolbox,
-    pub line: &'a dyn Line,
+    pub link: &'a dyn EngineLink,
 }
 
 /// How a talk came to its end.
@@ -106,7 +107,7 @@ impl Talk<'_> {
             calling: &calling,
             was_cut_off: !self.assignment.continues.is_empty(),
         };
-        let heard = Heard::new(self.line, self.contract);
+        let heard = Heard::new(self.link, self.contract);
         let closing = {
             let mut talk = pin!(self.converse(premise, &mut going, &heard));
             tokio::select! {
@@ -188,7 +189,7 @@ impl Talk<'_> {
     ) -> Result<(Offer, Option<Contract>), Failure> {
         let (offer, settled) = Offer::settle(contract, listed);
         let names = settled.allowed_tools.clone().unwrap_or_default();
-        self.line.settle_tools(names).await.map_err(|failure| self.named(failure))?;
+        self.link.settle_tools(names).await.map_err(|failure| self.named(failure))?;
         Ok((self.told(offer), Some(settled)))
     }
 
@@ -196,7 +197,7 @@ impl Talk<'_> {
     fn told(&self, offer: Offer) -> Offer {
         for entry in offer.missing().iter().filter(|_| self.assignment.continues.is_empty()) {
             let message = format!("step `{}`: no server has a tool `{entry}`", self.assignment.step);
-            self.line.report(Report::Noted { code: "tool_missing", message });
+            self.link.report(Report::Noted { code: "tool_missing", message });
         }
         offer
     }
@@ -209,7 +210,7 @@ impl Talk<'_> {
             let message = format!(
                 "step `{step}`: its agent has tools of its own, which `tools` and clearances do not reach"
             );
-            self.line.report(Report::Noted { code: "clearance_unenforced", message });
+            self.link.report(Report::Noted { code: "clearance_unenforced", message });
         }
     }
 
@@ -234,10 +235,10 @@ impl Talk<'_> {
             Models::new(self.call, self.contract, &self.assignment.step, self.assignment.attempt);
         loop {
             for Note { code, message } in going.conversation.take_notes() {
-                self.line.report(Report::Noted { code, message });
+                self.link.report(Report::Noted { code, message });
             }
             let is_due = going.conversation.is_due(premise.offer);
-            if (is_due || going.conversation.is_last_page_due(premise.offer))
+            if (is_due || going.conversation.is_last_record_due(premise.offer))
                 && let Err(failure) = self.write_down(premise, going).await
             {
                 return failure.into();
@@ -284,7 +285,7 @@ impl Talk<'_> {
             settings: &self.call.settings,
             offer: premise.offer,
             contract: self.contract,
-            line: self.line,
+            link: self.link,
             stop: &going.stop,
             was_cut_off: going.was_cut_off,
         };
@@ -301,7 +302,7 @@ impl Talk<'_> {
     async fn write_down(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
         let Written { piece, kept } = going.conversation.take_delta(premise);
         let usage = going.ledger.take();
-        let written = self.line.record(Page { piece, kept, usage }).await;
+        let written = self.link.record(TurnRecord { piece, kept, usage }).await;
         if written.is_err() {
             going.ledger.put_back(usage);
         }

@@ -4,7 +4,7 @@
 //! text, read as JSON where it is an object or a list: `{"result": …}` unless it is an object.
 
 use crate::driver::unused;
-use crate::{Asker, Line, Report, Tool, ToolResult, Toolbox};
+use crate::{Asker, EngineLink, Report, Tool, ToolResult, Toolbox};
 use convoke_model::fit;
 use convoke_model::{
     Assignment, AttemptEnd, Class, Failure, JsonText, OutputSchema, Servers, ToolWork, Usage,
@@ -18,7 +18,7 @@ pub async fn perform(
     toolbox: &dyn Toolbox,
     assignment: &Assignment,
     work: &ToolWork,
-    line: &dyn Line,
+    link: &dyn EngineLink,
     cancel: CancellationToken,
 ) -> AttemptEnd {
     let named = |mut failure: Failure| {
@@ -35,11 +35,11 @@ pub async fn perform(
         Err(failure) => return named(failure),
     };
     let begun = Instant::now();
-    line.report(Report::ToolStarted { tool: tool.spec.name.clone() });
+    link.report(Report::ToolStarted { tool: tool.spec.name.clone() });
     let result = toolbox.call(assignment.into(), &work.servers, &tool, &work.arguments, cancel).await;
     let failed = result.as_ref().map_or(true, |result| result.failed);
     let ms = begun.elapsed().as_millis() as u64;
-    line.report(Report::ToolCalled { tool: tool.spec.name.clone(), ms, failed });
+    link.report(Report::ToolCalled { tool: tool.spec.name.clone(), ms, failed });
     match result.and_then(|result| output(&tool, work.schema.as_ref(), result)) {
         Ok(output) => AttemptEnd::Finished { output, usage: Usage::default() },
         Err(failure) => named(failure),

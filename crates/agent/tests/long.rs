@@ -1,10 +1,10 @@
 //! A conversation of two hundred turns whose tools give two megabytes each: it stays within the model's context, no call
-//! is parted from its result, it goes on from any page with the same request, and the large values are not held.
+//! is parted from its result, it goes on from any record with the same request, and the large values are not held.
 
 use convoke_agent::{
-    Admission, Admitted, Asker, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message,
-    NoPrograms, Page, Provider, Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall,
-    ToolResult, ToolSpec, Toolbox, Unlimited, tokens_in,
+    Admission, Admitted, Asker, Attempts, CallDemand, CallPermit, Commands, Finish, Message, NoPrograms,
+    Provider, Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall, ToolResult,
+    ToolSpec, Toolbox, TurnLog, TurnRecord, Unlimited, tokens_in,
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, ProviderSettings,
@@ -103,8 +103,8 @@ fn says(call: usize, can_read: bool) -> Reply {
         reply.tool_calls.push(fetch(1000 + call));
     }
     if can_read && call.is_multiple_of(7) {
-        let wish = json!({"name": format!("r{}", call / 2), "from": 1_000, "length": 500});
-        reply.tool_calls.push(ToolCall::new(format!("r{call}"), "read_result", &wish.to_string()));
+        let part = json!({"name": format!("r{}", call / 2), "from": 1_000, "length": 500});
+        reply.tool_calls.push(ToolCall::new(format!("r{call}"), "read_result", &part.to_string()));
     }
     reply
 }
@@ -169,9 +169,9 @@ impl Toolbox for Library {
     }
 }
 
-/// A diary that keeps pieces, but of the pages of the library only their numbers.
+/// A turn log that keeps pieces, but of the pages of the library only their numbers.
 #[derive(Default)]
-struct Notebook {
+struct MemoryLog {
     pieces: Mutex<Vec<JsonText>>,
     kept: Mutex<HashMap<Digest, Kept>>,
     recalled: AtomicUsize,
@@ -182,10 +182,10 @@ enum Kept {
     Turns(JsonText),
 }
 
-impl Diary for Notebook {
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
-        self.pieces.lock().unwrap().push(page.piece);
-        for value in page.kept {
+impl TurnLog for MemoryLog {
+    fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
+        self.pieces.lock().unwrap().push(record.piece);
+        for value in record.kept {
             let digest = Digest::of(value.as_str().as_bytes());
             let number = value.as_str().strip_prefix("\"page ").and_then(|rest| rest.split_once('\\'));
             let kept = match number {
@@ -211,7 +211,7 @@ impl Diary for Notebook {
     }
 }
 
-impl Admission for Notebook {
+impl Admission for MemoryLog {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         Unlimited.admit(call)
     }
@@ -219,7 +219,7 @@ impl Admission for Notebook {
     fn settle(&self, _permit: CallPermit, _usage: &Usage, _failure: Option<&Failure>) {}
 }
 
-impl Sink for Notebook {
+impl Sink for MemoryLog {
     fn report(&self, _report: Report) {}
 }
 
@@ -295,29 +295,33 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
     }
 }
 
-async fn attempt(reader: Arc<Reader>, notebook: &Notebook, continues: Vec<JsonText>) -> AttemptEnd {
+async fn attempt(reader: Arc<Reader>, log: &MemoryLog, continues: Vec<JsonText>) -> AttemptEnd {
     let attempts =
         Attempts::new(Arc::new(Only(reader)), Arc::new(NoCommands), Arc::new(Library), Arc::new(NoPrograms));
-    attempts.attempt(assignment(continues), notebook, CancellationToken::new()).await
+    attempts.attempt(assignment(continues), log, CancellationToken::new()).await
 }
 
 #[tokio::test]
 async fn two_hundred_turns_with_large_results() {
-    let (reader, notebook) = (Arc::<Reader>::default(), Notebook::default());
-    let end = attempt(reader.clone(), &notebook, vec![]).await;
+    let (reader, log) = (Arc::<Reader>::default(), MemoryLog::default());
+    let end = attempt(reader.clone(), &log, vec![]).await;
     assert!(matches!(end, AttemptEnd::Finished { .. }), "{end:?}");
     let requests = reader.requests.lock().unwrap().clone();
-    let pieces = notebook.pieces.lock().unwrap().clone();
+    let pieces = log.pieces.lock().unwrap().clone();
     assert_eq!((requests.len(), pieces.len()), (TURNS + 1, TURNS));
-    assert!(notebook.recalled.load(Ordering::Relaxed) > TURNS / 10, "something was read back");
+    assert!(log.recalled.load(Ordering::Relaxed) > TURNS / 10, "something was read back");
     let longest = pieces.iter().map(|piece| piece.as_str().len()).max().unwrap();
-    assert!(longest < 3 * 60_000, "a page has {longest} bytes");
+    assert!(longest < 3 * 60_000, "a record has {longest} bytes");
     let peak = PEAK.load(Ordering::Relaxed);
     assert!(peak < MOST_MEMORY, "{peak} bytes were allocated at once");
 
-    for page in (1..=TURNS).step_by(9).chain([2, 10, 70, TURNS]) {
+    for written in (1..=TURNS).step_by(9).chain([2, 10, 70, TURNS]) {
         let again = Arc::new(Reader { gives_up_after: Some(0), ..Reader::default() });
-        attempt(again.clone(), &notebook, pieces[..page].to_vec()).await;
-        assert_eq!(again.requests.lock().unwrap()[..], requests[page..=page], "after page {page}");
+        attempt(again.clone(), &log, pieces[..written].to_vec()).await;
+        assert_eq!(
+            again.requests.lock().unwrap()[..],
+            requests[written..=written],
+            "after written {written}"
+        );
     }
 }

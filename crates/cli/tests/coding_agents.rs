@@ -1,4 +1,4 @@
-//! A coding agent's wish is a gate: the run parks, a person answers, and the agent goes on.
+//! A coding agent's permission request is a gate: the run parks, a person answers, and the agent goes on.
 #![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
 
 mod support;
@@ -28,7 +28,7 @@ output: {{said: "{{{{ fix.output.result }}}}"}}
 }
 
 #[test]
-fn a_wish_waits_for_a_person_in_whatever_process() {
+fn a_permission_request_waits_for_a_person_in_whatever_process() {
     let Some(world) = world("ask") else { return };
     let parked = world.convoke(&["run", "w.yaml"]).exits(5);
     parked.mentions(&["Write report.txt", "convoke answer"]);
@@ -84,12 +84,12 @@ fn where_a_file_decides_nobody_is_asked() {
 #[test]
 fn an_answer_in_time_goes_on_in_the_same_process_and_session() {
     let Some(world) = world("ask") else { return };
-    // A second branch keeps the run alive while the wish waits.
+    // A second branch keeps the run alive while the request waits.
     let text = world.read("w.yaml").replace("entry_point: fix", "entry_point: [fix, hold]");
     let hold = "agents:\n  - {name: hold, type: script, command: sh, args: [-c, 'while [ ! -e report.txt ]; do sleep 0.01; done']}\n";
     world.write("w.yaml", text.replace("agents:\n", hold));
     let process = world.start(&["run", "w.yaml"]);
-    support::process::until("the wish is told", || world.read("witness").contains("prompt"));
+    support::process::until("the request is known", || world.read("witness").contains("prompt"));
     let run = world.run();
     support::process::until("the gate is open", || {
         world.convoke(&["show", &run, "fix", "--format", "json"]).stdout.contains("Write report.txt")

@@ -1,6 +1,6 @@
 //! Who performs an attempt. The real one is `agent::Attempts`; tests have their own.
 
-use convoke_agent::{Attempts, Line};
+use convoke_agent::{Attempts, EngineLink};
 use convoke_model::{Assignment, AttemptEnd};
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub trait Executor: Send + Sync {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn Line>,
+        line: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd>;
 }
@@ -21,7 +21,7 @@ impl Executor for Attempts {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn Line>,
+        line: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let attempts = self.clone();

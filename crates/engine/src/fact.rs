@@ -1,7 +1,7 @@
 //! What reaches the engine from outside, each with its time.
 
 use crate::terms::{AskNo, Fence};
-use convoke_agent::{Admitted, CallDemand, Page, Report};
+use convoke_agent::{Admitted, CallDemand, Report, TurnRecord};
 use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::MessageId;
 use convoke_model::{Answer, AttemptEnd, Failure, LimitReason, TaskId, Timestamp, Usage};
@@ -70,7 +70,7 @@ pub enum What {
         /// The attempt.
         attempt: u32,
         /// What to write down.
-        page: Page,
+        record: TurnRecord,
         /// Told once it is.
         written: oneshot::Sender<()>,
     },

@@ -10,7 +10,7 @@ use crate::handle::{Handle, Notice};
 use crate::steward::Steward;
 use crate::tenure::Tenure;
 use crate::terms::{Calls, Fence};
-use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Page, Report, Sink};
+use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Report, Sink, TurnLog, TurnRecord};
 use convoke_capacity::Footing;
 use convoke_govern::Outcome;
 use convoke_journal::Writer;
@@ -167,10 +167,10 @@ impl Admission for Line {
     }
 }
 
-impl Diary for Line {
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+impl TurnLog for Line {
+    fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
         let (written, answer) = oneshot::channel();
-        self.handle.send(What::Turned { task: self.task, attempt: self.attempt, page, written });
+        self.handle.send(What::Turned { task: self.task, attempt: self.attempt, record, written });
         Box::pin(async move {
             let gone = |_| Failure::new(Class::Cancelled, "the run ended before the turn was on disk");
             answer.await.map_err(gone)

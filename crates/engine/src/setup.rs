@@ -118,7 +118,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     scheduler.keep_house(setup.options.limits.house());
     let writer = Arc::new(Writer::start(setup.journal)?);
     // Facts need no limit: attempts send them, of which there are as many as permits, and an attempt waits for the answer
-    // to each call and for each page to be on disk. A limit would be a deadlock: the run sends facts to itself.
+    // to each call and for each record to be on disk. A limit would be a deadlock: the run sends facts to itself.
     let (sender, facts) = unbounded_channel();
     // The run never waits for a watcher. Events that wait here are shared, not copied, and end with the run.
     let (watchers, watch) = unbounded_channel();

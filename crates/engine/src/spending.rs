@@ -1,6 +1,6 @@
 //! What a run has spent, and what it may have to pay still: a fold over its events.
 //!
-//! Usage is recorded with an attempt's pages and its end. A call that was made and of which neither tells anything (its process
+//! Usage is recorded with an attempt's records and its end. A call that was made and of which neither tells anything (its process
 //! was killed, say) may have been paid for, so what was set aside for it counts as spent. Who pays is others' business.
 
 use convoke_model::{Event, Stamped, TaskId, Timestamp, Usage};
@@ -106,7 +106,7 @@ impl Spending {
         }
     }
 
-    /// What was used since the last page is known from here on.
+    /// What was used since the last record is known from here on.
     fn settle(&mut self, task: &TaskId, usage: &Usage, at: Timestamp) {
         self.open.shift_remove(task);
         if !usage.is_zero() {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{drive_by, fresh};
-use convoke_agent::{Line, Page};
+use convoke_agent::{EngineLink, TurnRecord};
 use convoke_engine::report::fold;
 use convoke_engine::{Changes, Executor, Start};
 use convoke_journal::{Journal, Memory, Message};
@@ -48,7 +48,7 @@ impl Executor for Talker {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn Line>,
+        line: Arc<dyn EngineLink>,
         _cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let end = self.ends.lock().unwrap().remove(0);
@@ -59,7 +59,7 @@ impl Executor for Talker {
             let digest = Digest::of(kept.as_str().as_bytes());
             let usage = Usage { calls: 1, input_tokens: 10, ..Usage::default() };
             let piece = JsonText::of(&json!({ "turn": assignment.attempt }));
-            line.record(Page { piece, kept: vec![kept], usage }).await.expect("the journal takes it");
+            line.record(TurnRecord { piece, kept: vec![kept], usage }).await.expect("the journal takes it");
             let text = line.recall(digest).await.map(|text| text.value().as_str().unwrap().to_owned());
             recalled.lock().unwrap().push(text);
             end
@@ -119,15 +119,15 @@ async fn a_changed_prompt_begins_the_conversation_anew() {
 }
 
 #[tokio::test]
-async fn a_wish_parks_the_run_and_its_answer_reaches_the_attempt_that_goes_on() {
+async fn a_permission_request_parks_the_run_and_its_answer_reaches_the_attempt_that_goes_on() {
     let option = AskOption { label: "Yes".into(), value: "yes".into(), prompt_for: None, multiline: false };
     let ask = Ask::Choice { prompt: "May I?".into(), options: vec![option] };
-    let wish = AttemptEnd::Suspended {
+    let request = AttemptEnd::Suspended {
         state: JsonText::of(&json!("asked")),
         waits_for: WaitsFor::Gate(JsonText::of(&ask)),
         usage: used(),
     };
-    let talker = Talker::ending(vec![wish, ends_well()]);
+    let talker = Talker::ending(vec![request, ends_well()]);
     let (plan, journal) = (plan_of(ONE_AGENT, &[]), Memory::new());
     let parked = drive_by(talker.clone(), &plan, journal.clone(), fresh(&plan), Duration::ZERO).await;
     assert_eq!(parked.status, RunStatus::Parked);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{drive_by, fresh, interrupt};
-use convoke_agent::Line;
+use convoke_agent::EngineLink;
 use convoke_engine::{Changes, Executor, Outcome, Start};
 use convoke_journal::{Journal, Memory};
 use convoke_model::{Assignment, AttemptEnd, Class, Event, Failure, JsonText, RunStatus, Usage, reason};
@@ -22,7 +22,7 @@ impl Executor for LostAtFirst {
     fn attempt(
         &self,
         assignment: Assignment,
-        _line: Arc<dyn Line>,
+        _line: Arc<dyn EngineLink>,
         _cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let output = JsonText::of(&serde_json::json!({ "result": "done" }));
@@ -81,7 +81,7 @@ impl Executor for StoppedAtFirst {
     fn attempt(
         &self,
         assignment: Assignment,
-        _line: Arc<dyn Line>,
+        _line: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let why = self.0;
@@ -120,7 +120,7 @@ impl Executor for Endless {
     fn attempt(
         &self,
         _assignment: Assignment,
-        _line: Arc<dyn Line>,
+        _line: Arc<dyn EngineLink>,
         _cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let (held, gone) = channel();

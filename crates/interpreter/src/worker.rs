@@ -3,7 +3,7 @@
 //! It trusts its first message, which comes from whoever started it, and nothing after it. It ends when its input does.
 
 mod confine;
-mod desk;
+mod executor;
 mod failing;
 mod habits;
 mod memory;
@@ -13,7 +13,7 @@ mod seccomp;
 use crate::frame::{self, Bounds};
 use crate::limits::Limits;
 use crate::protocol::{Order, Report, VERSION};
-use desk::Desk;
+use executor::Executor;
 use memory::Gauge;
 use std::io;
 use std::process::ExitCode;
@@ -59,16 +59,16 @@ fn start(limits: Limits, lenient: bool) -> io::Result<ExitCode> {
             return Ok(ExitCode::from(FAILED));
         }
         gauge.set_baseline();
-        obey(Desk::new(limits, gauge))
+        obey(Executor::new(limits, gauge))
     };
     let thread = thread::Builder::new().name("programs".into()).stack_size(STACK).spawn(programs)?;
     thread.join().unwrap_or_else(|_| Ok(ExitCode::from(FAILED)))
 }
 
-fn obey(mut desk: Desk) -> io::Result<ExitCode> {
-    let bounds = desk.bounds();
+fn obey(mut executor: Executor) -> io::Result<ExitCode> {
+    let bounds = executor.bounds();
     while let Some((order, attached)) = frame::read(&mut io::stdin().lock(), bounds)? {
-        let (report, attachment) = desk.obey(order, attached);
+        let (report, attachment) = executor.obey(order, attached);
         frame::write(&mut io::stdout().lock(), &report, &attachment)?;
     }
     Ok(ExitCode::SUCCESS)

@@ -202,7 +202,7 @@ pub struct Program {
     /// Variables on top of the inherited ones; values are references that are resolved at launch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<(String, String)>,
-    /// What becomes of its wishes to do something.
+    /// What becomes of its permission requests.
     #[serde(default)]
     pub permissions: Permissions,
 }
@@ -308,7 +308,7 @@ pub enum AttemptEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitsFor {
-    /// Answers to what it asks: a list of [`Wish`](crate::Wish).
+    /// Answers to what it asks: a list of [`SubQuery`](crate::SubQuery).
     Children(Payload),
     /// A person; the payload is the question.
     Gate(JsonText),

@@ -234,7 +234,7 @@ pub struct ProgramAnswer {
 /// What a program asks, as a suspended attempt says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wish {
+pub enum SubQuery {
     /// Ask a model.
     Prompt(String),
     /// Let a program look into some of the outputs, named by their marks.

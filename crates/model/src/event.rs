@@ -397,7 +397,7 @@ pub enum Event {
         budget_micros: u64,
     },
     /// What a call can cost at worst was set aside in every budget that its task is under; the call is made after this is
-    /// on disk. It counts until the usage is known that comes with the attempt's next page or end.
+    /// on disk. It counts until the usage is known that comes with the attempt's next turn record or end.
     CallReserved {
         /// The task.
         task: TaskId,

@@ -4,7 +4,7 @@
 //! it does to files and with tools is its own business, except for what it asks us for: files inside its folder
 //! (`files`) and permissions (`permission`). Where a person decides, the program and its open question stay alive here
 //! until the answer comes; where they are gone by then, the turn is begun anew and the person's decisions are applied to
-//! the same wishes. A dropped request cancels the turn and ends the program.
+//! the same permission requests. A dropped request cancels the turn and ends the program.
 
 mod choices;
 mod connection;
@@ -26,7 +26,7 @@ use futures::future::BoxFuture;
 use indexmap::IndexMap;
 use live::{Live, Pause};
 use past::Past;
-use permission::{Decision, Wish};
+use permission::{Decision, PermissionRequest};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ pub struct Acp {
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
     session: String,
-    wish: Wish,
+    permission: PermissionRequest,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<Decision>,
 }
@@ -112,7 +112,7 @@ impl Acp {
                 }
                 Ok(reply)
             }
-            Pause::Wishes(wish) => Ok(self.park(request, live, wish)),
+            Pause::Permission(permission) => Ok(self.park(request, live, permission)),
         }
     }
 
@@ -124,7 +124,7 @@ impl Acp {
         };
         let (state, decision) = decided(answered)?;
         if let Some(mut live) = parked
-            && live.answer(&state.wish, &decision, sink)
+            && live.answer(&state.permission, &decision, sink)
         {
             live.announce(sink);
             return Ok(live);
@@ -160,10 +160,10 @@ impl Acp {
         self.waiting.lock().expect("nobody panics while holding it").shift_remove(request.task)
     }
 
-    fn park(&self, request: &Request<'_>, live: Live, wish: Wish) -> Reply {
-        let ask = wish.question(request.step);
+    fn park(&self, request: &Request<'_>, live: Live, permission: PermissionRequest) -> Reply {
+        let ask = permission.question(request.step);
         let (session, decisions) = (live.session(), live.decisions());
-        let state = JsonText::of(&State { session, wish, decisions });
+        let state = JsonText::of(&State { session, permission, decisions });
         if request.purpose == Purpose::Answer {
             let mut waiting = self.waiting.lock().expect("nobody panics while holding it");
             waiting.insert(request.task.clone(), live);
@@ -235,6 +235,7 @@ fn decided(answered: &Answered) -> Result<(State, Decision), Failure> {
     let Answer::Choice { value, .. } = &answered.answer else {
         return Err(unusable("it chooses nothing".into()));
     };
-    let decision = state.wish.decided(value).ok_or_else(|| unusable(format!("`{value}` was no option")))?;
+    let decision =
+        state.permission.decided(value).ok_or_else(|| unusable(format!("`{value}` was no option")))?;
     Ok((state, decision))
 }

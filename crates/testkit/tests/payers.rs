@@ -2,7 +2,9 @@
 
 use convoke_engine::budgets::standings;
 use convoke_engine::{Changes, Limits, replay};
-use convoke_model::{Assignment, AttemptEnd, Class, JsonText, Payload, Stamped, Usage, WaitsFor, Wish, Work};
+use convoke_model::{
+    Assignment, AttemptEnd, Class, JsonText, Payload, Stamped, SubQuery, Usage, WaitsFor, Work,
+};
 use convoke_plan::Plan;
 use convoke_schedule::{Owner, Payer, Scheduler};
 use convoke_testkit::{Behaviour, World, plan_of};
@@ -89,13 +91,14 @@ fn asking(assignment: &Assignment) -> Behaviour {
     let usage = Usage { calls: 1, output_tokens: 1, ..Usage::default() };
     let end = match (&assignment.work, assignment.continues.len()) {
         (Work::Program(call), 0) if call.depth == 0 => {
-            let deeper = Wish::Program { query: "deeper".into(), of: vec!["S1".into()] };
-            let wishes = JsonText::of(&[Wish::Prompt("one".into()), deeper]);
-            let waits_for = WaitsFor::Children(Payload::Inline(wishes));
+            let deeper = SubQuery::Program { query: "deeper".into(), of: vec!["S1".into()] };
+            let sub_queries = JsonText::of(&[SubQuery::Prompt("one".into()), deeper]);
+            let waits_for = WaitsFor::Children(Payload::Inline(sub_queries));
             AttemptEnd::Suspended { state: JsonText::of(&json!([])), waits_for, usage }
         }
         (Work::Program(call), 0) if call.depth == 1 => {
-            let waits_for = WaitsFor::Children(Payload::Inline(JsonText::of(&[Wish::Prompt("two".into())])));
+            let waits_for =
+                WaitsFor::Children(Payload::Inline(JsonText::of(&[SubQuery::Prompt("two".into())])));
             AttemptEnd::Suspended { state: JsonText::of(&json!([])), waits_for, usage }
         }
         _ => AttemptEnd::Finished { output: JsonText::of(&answer(&task)), usage },
@@ -200,7 +203,7 @@ fn every_token_is_on_the_account_of_the_step_that_asked_wherever_the_run_was_cut
     let (plan, whole) = asking_world();
     let paid_once = paid(&plan, &whole);
     let of = |step: &str| paid_once[&format!("budget of step {step} (tokens)")];
-    // Four items with a repair each; two questions and a last one; two wishes, one of which has one of its own, and the
+    // Four items with a repair each; two questions and a last one; two sub-queries, one of which has one of its own, and the
     // attempts around them; two examinations and a correction.
     assert_eq!((of("use"), of("member"), of("levels"), of("checked"), of("inner")), (8, 2, 3, 3, 3));
     assert_eq!(of("programs"), 2 + 1 + 2 + 1);

@@ -39,7 +39,7 @@ pub(crate) fn spec() -> ToolSpec {
 
 /// What an agent wants to read.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wish {
+pub(crate) struct ReadRequest {
     /// The name.
     pub name: String,
     from: usize,
@@ -47,18 +47,18 @@ pub(crate) struct Wish {
     find: Option<String>,
 }
 
-impl Wish {
+impl ReadRequest {
     /// Reads the arguments of a call; an error says what is wrong with them.
-    pub fn of(call: &ToolCall) -> Result<Wish, String> {
+    pub fn of(call: &ToolCall) -> Result<ReadRequest, String> {
         let arguments = call.arguments.value();
         let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);
         let number = |key: &str| arguments.get(key).and_then(Value::as_u64).map(|number| number as usize);
         let name = text("name").ok_or("`name` is missing: the name of what to read, such as `r1`")?;
         let find = text("find").filter(|text| !text.is_empty());
-        Ok(Wish { name, from: number("from").unwrap_or(0), length: number("length"), find })
+        Ok(ReadRequest { name, from: number("from").unwrap_or(0), length: number("length"), find })
     }
 
-    /// The part of a kept value that is wished for.
+    /// The part of a kept value that it asks for.
     pub fn read(&self, kept: &JsonText, most: Option<u64>) -> ToolResult {
         let text = in_words(kept);
         let most = most.unwrap_or(LONGEST).max(1) as usize;
@@ -126,7 +126,7 @@ mod tests {
 
     fn read(arguments: Value, text: &str, most: u64) -> String {
         let call = ToolCall::new("1", NAME, &arguments.to_string());
-        Wish::of(&call).unwrap().read(&JsonText::of(text), Some(most)).text
+        ReadRequest::of(&call).unwrap().read(&JsonText::of(text), Some(most)).text
     }
 
     #[test]
@@ -155,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_without_a_name_is_refused() {
-        assert!(Wish::of(&ToolCall::new("1", NAME, "{}")).unwrap_err().contains("`name`"));
-        assert!(Wish::of(&ToolCall::new("1", NAME, "oops")).is_err());
+    fn a_request_without_a_name_is_refused() {
+        assert!(ReadRequest::of(&ToolCall::new("1", NAME, "{}")).unwrap_err().contains("`name`"));
+        assert!(ReadRequest::of(&ToolCall::new("1", NAME, "oops")).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! anew, and its model would make the same calls again. Invariant: no call that may not be repeated is forgotten by a new
 //! beginning; what came of it, or that nobody knows, stands behind the prompt.
 
-use super::Page;
+use super::Piece;
 use crate::transcript::Change;
 use crate::{Message, Offer, ToolCall};
 use convoke_model::JsonText;
@@ -18,7 +18,7 @@ const MOST_TEXT: usize = 400;
 
 /// Words for the prompt; none where nothing was done that may not be repeated.
 pub(super) fn told(offer: &Offer, pieces: &[JsonText]) -> Option<String> {
-    let made = made(pieces.iter().filter_map(Page::read).flat_map(inserted));
+    let made = made(pieces.iter().filter_map(Piece::read).flat_map(inserted));
     let lasting: Vec<&Made> = made.iter().filter(|made| !offer.is_repeatable(&made.call)).collect();
     if lasting.is_empty() {
         return None;
@@ -58,12 +58,12 @@ fn made(messages: impl Iterator<Item = Message>) -> Vec<Made> {
     made
 }
 
-fn inserted(page: Page) -> Vec<Message> {
+fn inserted(record: Piece) -> Vec<Message> {
     let insert = |change| match change {
         Change::Splice { insert, .. } => insert,
         Change::Ending { .. } => Vec::new(),
     };
-    page.changes.into_iter().flat_map(insert).collect()
+    record.changes.into_iter().flat_map(insert).collect()
 }
 
 fn outcome(result: Option<&Message>) -> String {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    Admission, Admitted, Alone, CallDemand, CallPermit, Diary, Finish, NoPrograms, NoTools, Page, Provider,
-    Reply, Report, Request, ScriptResult, Silent, Sink, Unlimited,
+    Admission, Admitted, Alone, CallDemand, CallPermit, Finish, NoPrograms, NoTools, Provider, Reply, Report,
+    Request, ScriptResult, Silent, Sink, TurnLog, TurnRecord, Unlimited,
 };
 use convoke_model::{
     AgentSettings, Class, Contract, Digest, Fallback, JsonText, Price, ProviderSettings, Retry, TaskId,
@@ -17,7 +17,7 @@ use std::time::Duration;
 mod tools;
 mod windows;
 
-/// A line made of two ends, which counts what is written down.
+/// A link made of two ends, which counts what is written down.
 struct Wired<'a>(&'a dyn Admission, &'a dyn Sink, Mutex<Usage>);
 
 impl<'a> Wired<'a> {
@@ -25,7 +25,7 @@ impl<'a> Wired<'a> {
         Wired(admission, sink, Mutex::default())
     }
 
-    /// What was used in all: on pages, and after the last of them.
+    /// What was used in all: on records, and after the last of them.
     fn total(&self, rest: Usage) -> Usage {
         let mut total = *self.2.lock().unwrap();
         total += rest;
@@ -49,10 +49,10 @@ impl Sink for Wired<'_> {
     }
 }
 
-impl Diary for Wired<'_> {
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
-        *self.2.lock().unwrap() += page.usage;
-        Alone.record(page)
+impl TurnLog for Wired<'_> {
+    fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
+        *self.2.lock().unwrap() += record.usage;
+        Alone.record(record)
     }
 
     fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
@@ -224,23 +224,23 @@ async fn run(attempts: &Attempts, assignment: Assignment) -> AttemptEnd {
 #[tokio::test]
 async fn usage_of_all_calls_is_added_up() {
     let (attempts, _) = attempts([said("prose"), said("{\"n\": 1}")]);
-    let line = Wired::new(&Unlimited, &Silent);
-    let end = attempts.attempt(agent(None), &line, CancellationToken::new()).await;
+    let link = Wired::new(&Unlimited, &Silent);
+    let end = attempts.attempt(agent(None), &link, CancellationToken::new()).await;
     let AttemptEnd::Finished { output, usage } = end else { panic!("failed") };
     assert_eq!((output.as_str(), usage.calls), ("{\"n\": 1}", 1));
     let wanted = Usage { calls: 2, input_tokens: 20, output_tokens: 10, cost_micros: 40, ..Usage::default() };
-    assert_eq!(line.total(usage), wanted);
+    assert_eq!(link.total(usage), wanted);
 }
 
 #[tokio::test]
 async fn a_failure_keeps_the_raw_answers() {
     let (attempts, _) = attempts([said("prose"), said("more prose")]);
-    let line = Wired::new(&Unlimited, &Silent);
-    let end = attempts.attempt(agent(None), &line, CancellationToken::new()).await;
+    let link = Wired::new(&Unlimited, &Silent);
+    let end = attempts.attempt(agent(None), &link, CancellationToken::new()).await;
     let AttemptEnd::Failed { failure, partial, usage } = end else { panic!("no failure") };
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::InvalidOutput, Some("malformed")));
     assert_eq!(partial.unwrap().value(), json!({"answers": ["prose", "more prose"]}));
-    assert_eq!(line.total(usage).calls, 2);
+    assert_eq!(link.total(usage).calls, 2);
 }
 
 #[tokio::test]
@@ -382,10 +382,10 @@ impl Admission for Few {
 async fn every_call_is_admitted_and_settled() {
     let few = Few { left: 1.into(), settled: 0.into(), held: Arc::default() };
     let (attempts, _) = attempts([said("prose"), said("{\"n\": 1}")]);
-    let line = Wired::new(&few, &Silent);
-    let end = attempts.attempt(agent(None), &line, CancellationToken::new()).await;
+    let link = Wired::new(&few, &Silent);
+    let end = attempts.attempt(agent(None), &link, CancellationToken::new()).await;
     let AttemptEnd::Failed { failure, usage, .. } = end else { panic!("no failure") };
-    assert_eq!((failure.class, line.total(usage).calls), (Class::Budget, 1));
+    assert_eq!((failure.class, link.total(usage).calls), (Class::Budget, 1));
     assert_eq!((few.settled.load(Ordering::SeqCst), few.held.load(Ordering::SeqCst)), (1, 0));
 }
 
@@ -452,8 +452,8 @@ async fn a_budget_goes_on_with_a_cheaper_model_only_if_the_contract_names_it() {
     for (cheaper, asked) in [(&[][..], 0), (&["cheap"], 1)] {
         let (attempts, told) = attempts([said("{\"n\": 1}")]);
         let assignment = Assignment { contract: Some(Box::new(contract(cheaper))), ..agent(None) };
-        let line = Wired::new(&Poor, &Silent);
-        let end = attempts.attempt(assignment, &line, CancellationToken::new()).await;
+        let link = Wired::new(&Poor, &Silent);
+        let end = attempts.attempt(assignment, &link, CancellationToken::new()).await;
         assert_eq!(told.models.lock().unwrap().len(), asked, "{cheaper:?}");
         match end {
             AttemptEnd::Finished { .. } => assert_eq!(*told.models.lock().unwrap(), ["cheap"]),

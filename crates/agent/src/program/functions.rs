@@ -2,7 +2,7 @@
 
 use super::library::{Library, Look, MOST_FOUND};
 use super::worker::{ErrorKind, Given, HostCall};
-use convoke_model::{Digest, JsonText, ProgramCall, Wish};
+use convoke_model::{Digest, JsonText, ProgramCall, SubQuery};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(super) enum Wanted {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Asking {
     pub form: Form,
-    pub wishes: Vec<Wish>,
+    pub sub_queries: Vec<SubQuery>,
 }
 
 /// How answers are given.
@@ -49,12 +49,12 @@ pub(super) fn read(call: &HostCall, given: &ProgramCall, library: &Library) -> R
         "slice" => slice(arguments, library),
         "search" => search(arguments, library),
         "llm" => {
-            let wishes = vec![Wish::Prompt(arguments.text("prompt")?)];
-            Ok(Wanted::Ask(Asking { form: Form::One, wishes }))
+            let sub_queries = vec![SubQuery::Prompt(arguments.text("prompt")?)];
+            Ok(Wanted::Ask(Asking { form: Form::One, sub_queries }))
         }
         "llm_map" => {
-            let wishes = arguments.texts("prompts")?.into_iter().map(Wish::Prompt).collect();
-            Ok(Wanted::Ask(Asking { form: Form::Many, wishes }))
+            let sub_queries = arguments.texts("prompts")?.into_iter().map(SubQuery::Prompt).collect();
+            Ok(Wanted::Ask(Asking { form: Form::Many, sub_queries }))
         }
         "rlm" => program(arguments, given, library),
         _ => Ok(Wanted::Final(arguments.take("value").unwrap_or_default())),
@@ -105,7 +105,7 @@ fn program(mut arguments: Arguments<'_>, given: &ProgramCall, library: &Library)
         return Err(Given::error(ErrorKind::Value, "rlm(): `ids` is empty"));
     }
     let of = of.into_iter().map(|index| library.source(index).mark.clone()).collect();
-    Ok(Wanted::Ask(Asking { form: Form::One, wishes: vec![Wish::Program { query, of }] }))
+    Ok(Wanted::Ask(Asking { form: Form::One, sub_queries: vec![SubQuery::Program { query, of }] }))
 }
 
 /// The arguments of a call by their names.
@@ -246,8 +246,8 @@ mod tests {
         let library = Library::new(&given.sources);
         assert!(matches!(read(&call, &given, &library), Err(Given::Error { kind: ErrorKind::Runtime, .. })));
         given.depth = 1;
-        let wish = Wish::Program { query: "why?".into(), of: vec!["S1".into()] };
-        let asking = Asking { form: Form::One, wishes: vec![wish] };
+        let query = SubQuery::Program { query: "why?".into(), of: vec!["S1".into()] };
+        let asking = Asking { form: Form::One, sub_queries: vec![query] };
         assert_eq!(read(&call, &given, &library), Ok(Wanted::Ask(asking)));
     }
 }

@@ -3,8 +3,8 @@
 //! Questions to the model go the way of every agent's: admitted, asked, settled, with fallback and time limits. What cannot
 //! be taken back (a further question, a suspension) comes after what led to it is on disk.
 
-use super::desk::{Asks, Desk, Ran};
 use super::library::Library;
+use super::runner::{Asks, ProgramRunner, Ran};
 use super::session::{Session, Stage, Waiting};
 use super::worker::Programs;
 use super::{metadata, report, wording};
@@ -13,11 +13,11 @@ use crate::driver::unused;
 use crate::fallback::Models;
 use crate::ledger::Ledger;
 use crate::talk::Talk;
-use crate::{Finish, Page, Purpose, Question, Reply};
+use crate::{Finish, Purpose, Question, Reply, TurnRecord};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convoke_model::{
-    AttemptEnd, Class, Digest, Failure, JsonText, OutputSchema, Payload, ProgramCall, WaitsFor, Wish,
+    AttemptEnd, Class, Digest, Failure, JsonText, OutputSchema, Payload, ProgramCall, SubQuery, WaitsFor,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -36,13 +36,13 @@ pub(crate) struct Programmer<'a> {
 /// How an attempt came to its end.
 enum Closing {
     Finished(JsonText),
-    Suspended { state: JsonText, wishes: Vec<Wish> },
+    Suspended { state: JsonText, sub_queries: Vec<SubQuery> },
 }
 
 /// What changes as it goes on.
 pub(super) struct Going<'a, 'b> {
     pub session: &'b mut Session,
-    desk: Desk<'a>,
+    runner: ProgramRunner<'a>,
     library: Arc<Library>,
     pub ledger: &'b mut Ledger<'a>,
     pub heard: &'b Heard<'a>,
@@ -57,7 +57,7 @@ impl<'a> Programmer<'a> {
             Err(failure) => return unused(self.talk.named(failure)),
         };
         let mut ledger = Ledger::new(&self.call.agent.settings.pricing);
-        let heard = Heard::new(self.talk.line, self.talk.contract);
+        let heard = Heard::new(self.talk.link, self.talk.contract);
         let closing = tokio::select! {
             biased;
             failure = self.talk.cut_off(cancel) => Err(failure),
@@ -66,8 +66,8 @@ impl<'a> Programmer<'a> {
         let usage = ledger.close(&heard.into_text());
         match closing {
             Ok(Closing::Finished(output)) => AttemptEnd::Finished { output, usage },
-            Ok(Closing::Suspended { state, wishes }) => {
-                let waits_for = WaitsFor::Children(Payload::Inline(JsonText::of(&wishes)));
+            Ok(Closing::Suspended { state, sub_queries }) => {
+                let waits_for = WaitsFor::Children(Payload::Inline(JsonText::of(&sub_queries)));
                 AttemptEnd::Suspended { state, waits_for, usage }
             }
             Err(failure) => {
@@ -87,7 +87,7 @@ impl<'a> Programmer<'a> {
         let assignment = self.talk.assignment;
         let mut going = Going {
             session,
-            desk: Desk::new(self.programs, self.call, library.clone()),
+            runner: ProgramRunner::new(self.programs, self.call, library.clone()),
             library,
             ledger,
             heard,
@@ -98,7 +98,7 @@ impl<'a> Programmer<'a> {
         loop {
             let closing = match ran.take() {
                 None if going.session.state.stage == Stage::Running => {
-                    ran = Some(going.desk.run(going.session).await?);
+                    ran = Some(going.runner.run(going.session).await?);
                     None
                 }
                 None => {
@@ -117,22 +117,22 @@ impl<'a> Programmer<'a> {
     async fn go_on(&self, going: &mut Going<'_, '_>) -> Result<Option<Ran>, Failure> {
         let Some((waiting, given)) = going.session.answered(&self.call.answers)? else { return Ok(None) };
         let Some(saved) = self.recall(&waiting).await else { return Ok(None) };
-        going.desk.printed = waiting.printed;
-        going.desk.resume(going.session, &saved, waiting.call, given).await
+        going.runner.printed = waiting.printed;
+        going.runner.resume(going.session, &saved, waiting.call, given).await
     }
 
     async fn recall(&self, waiting: &Waiting) -> Option<Vec<u8>> {
-        let kept = self.talk.line.recall(waiting.saved?).await?;
+        let kept = self.talk.link.recall(waiting.saved?).await?;
         STANDARD.decode(kept.value().as_str()?).ok()
     }
 
     /// A program has stopped.
     async fn ran(&self, going: &mut Going<'_, '_>, ran: Ran) -> Result<Option<Closing>, Failure> {
-        going.session.state.spent += std::mem::replace(&mut going.desk.spent, Duration::ZERO);
-        let printed = std::mem::take(&mut going.desk.printed);
+        going.session.state.spent += std::mem::replace(&mut going.runner.spent, Duration::ZERO);
+        let printed = std::mem::take(&mut going.runner.printed);
         match ran {
             Ran::Asks(asks) => {
-                going.desk.printed = printed;
+                going.runner.printed = printed;
                 return self.suspend(going, asks).await.map(Some);
             }
             Ran::Final(value) => match report::accepted(value, self.schema()) {
@@ -145,7 +145,7 @@ impl<'a> Programmer<'a> {
             Ran::Ended(value) => going.session.ended(self.call, &printed, &value),
             Ran::Failed(trouble) => going.session.failed(self.call, &printed, &trouble)?,
         }
-        going.desk.in_time(Some(going.session))?;
+        going.runner.in_time(Some(going.session))?;
         Ok(None)
     }
 
@@ -205,7 +205,7 @@ impl<'a> Programmer<'a> {
         going.session.state.usage += usage;
         let piece = going.session.take_delta(self.call, saved.as_ref().map(|kept| kept.digest));
         let kept = saved.into_iter().map(|kept| kept.text).collect();
-        let written = self.talk.line.record(Page { piece, kept, usage }).await;
+        let written = self.talk.link.record(TurnRecord { piece, kept, usage }).await;
         if written.is_err() {
             going.ledger.put_back(usage);
         }
@@ -215,26 +215,26 @@ impl<'a> Programmer<'a> {
     /// Stops until models have answered. The program is put aside first; whoever finds it so and no suspension behind it
     /// runs it again, and it asks the same.
     async fn suspend(&self, going: &mut Going<'_, '_>, asks: Asks) -> Result<Closing, Failure> {
-        let saved = going.desk.save().await.map(|bytes| Kept::of(&bytes));
+        let saved = going.runner.save().await.map(|bytes| Kept::of(&bytes));
         let digest = saved.as_ref().map(|kept| kept.digest);
         if saved.is_some() {
             self.write_down(going, saved).await?;
         }
         let Asks { call, digest: called, asking } = asks;
-        let printed = std::mem::take(&mut going.desk.printed);
-        let wishes = asking.wishes.len() as u32;
+        let printed = std::mem::take(&mut going.runner.printed);
+        let sub_queries = asking.sub_queries.len() as u32;
         going.session.wait(Waiting {
             call,
             digest: called,
             form: asking.form,
-            wishes,
+            sub_queries,
             saved: digest,
             printed,
         });
-        // What is not on a page yet is in the end of the attempt.
+        // What is not on a record yet is in the end of the attempt.
         going.session.state.usage += going.ledger.so_far();
         let state = going.session.take_delta(self.call, None);
-        Ok(Closing::Suspended { state, wishes: asking.wishes })
+        Ok(Closing::Suspended { state, sub_queries: asking.sub_queries })
     }
 }
 

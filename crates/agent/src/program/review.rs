@@ -116,6 +116,6 @@ impl Programmer<'_> {
 
     fn note(&self, code: &'static str, words: &str) {
         let message = format!("step `{}`: {words}", self.talk.assignment.step);
-        self.talk.line.report(Report::Noted { code, message });
+        self.talk.link.report(Report::Noted { code, message });
     }
 }

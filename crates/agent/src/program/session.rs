@@ -28,7 +28,7 @@ pub(super) struct Session {
     /// Answers that programs were given, in order.
     pub(super) answers: Vec<Recorded>,
     pub(super) state: State,
-    pub(super) unwritten: super::pages::Unwritten,
+    pub(super) unwritten: super::record::Unwritten,
 }
 
 /// What is small, and written down each time.
@@ -58,7 +58,7 @@ pub(super) struct State {
     pub lost: u32,
     /// The first turn whose variables are still there.
     pub since: u32,
-    /// What all calls used, up to the last page.
+    /// What all calls used, up to the last record.
     pub usage: Usage,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Waiting {
     pub digest: Digest,
     pub form: Form,
     /// How many answers there will be.
-    pub wishes: u32,
+    pub sub_queries: u32,
     /// Where the waiting program is kept, if it is.
     pub saved: Option<Digest>,
     /// What it printed so far.
@@ -97,7 +97,7 @@ pub(super) struct Recorded {
     pub given: Given,
 }
 
-/// Most results are not sent back, and pages need not say so.
+/// Most results are not sent back, and records need not say so.
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -138,7 +138,7 @@ impl Session {
             since: 1,
             usage: Usage::default(),
         };
-        let unwritten = super::pages::Unwritten::default();
+        let unwritten = super::record::Unwritten::default();
         Session { transcript: Transcript::new(Vec::new()), answers: Vec::new(), state, unwritten }
     }
 
@@ -183,7 +183,7 @@ impl Session {
         blocks::program(&replies.nth(turn.checked_sub(1)? as usize)?.text)
     }
 
-    /// The last program, where it is on no page: who looks at what failed wants to see it.
+    /// The last program, where it is in no record: who looks at what failed wants to see it.
     pub fn unwritten_program(&self) -> Option<String> {
         self.program(self.state.turns).filter(|_| self.unwritten.moved)
     }
@@ -243,15 +243,15 @@ impl Session {
     /// The program waits from here on.
     pub fn wait(&mut self, waiting: Waiting) {
         self.unwritten.moved = true;
-        self.state.asked += waiting.wishes;
+        self.state.asked += waiting.sub_queries;
         self.state.stage = Stage::Waiting(Box::new(waiting));
     }
 
     /// The answers came: the program that waited for them, and what it is given.
     pub fn answered(&mut self, answers: &[ProgramAnswer]) -> Result<Option<(Waiting, Given)>, Failure> {
         let Stage::Waiting(waiting) = self.state.stage.clone() else { return Ok(None) };
-        if answers.len() != waiting.wishes as usize {
-            let message = format!("{} answers came to {} questions", answers.len(), waiting.wishes);
+        if answers.len() != waiting.sub_queries as usize {
+            let message = format!("{} answers came to {} questions", answers.len(), waiting.sub_queries);
             return Err(Failure::new(Class::Fatal, message).reason("damaged_conversation"));
         }
         answers.iter().for_each(|answer| self.state.usage += answer.usage);

@@ -32,7 +32,7 @@ pub enum Kind {
     OneOf(&'static [&'static str]),
 }
 
-/// What becomes of a coding agent's wishes.
+/// What becomes of a coding agent's permission requests.
 const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
 
 /// What happens to work that a budget can no longer pay.

@@ -4,7 +4,9 @@
 //! speak to the run, known keys are taken out of everything that is said, in every form they are known to take. Texts
 //! without any are passed on as they are.
 
-use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Line, Page, Report, Sink};
+use convoke_agent::{
+    Admission, Admitted, CallDemand, CallPermit, EngineLink, Report, Sink, TurnLog, TurnRecord,
+};
 use convoke_engine::Executor;
 use convoke_model::{Assignment, AttemptEnd, Digest, Failure, JsonText, Payload, Usage, WaitsFor};
 use convoke_providers::Scrubber;
@@ -33,7 +35,7 @@ impl Executor for Washed {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn Line>,
+        line: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let scrubber = self.scrubber.clone();
@@ -44,7 +46,7 @@ impl Executor for Washed {
 }
 
 struct WashedLine {
-    line: Arc<dyn Line>,
+    line: Arc<dyn EngineLink>,
     scrubber: Arc<Scrubber>,
     renamed: Mutex<HashMap<Digest, Digest>>,
 }
@@ -72,18 +74,18 @@ impl Sink for WashedLine {
 }
 
 /// A kept value goes by its digest, in the piece that names it and when it is called back: what was washed has a new one.
-impl Diary for WashedLine {
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
-        let mut piece = page.piece;
-        let mut kept = Vec::with_capacity(page.kept.len());
-        for text in page.kept {
+impl TurnLog for WashedLine {
+    fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
+        let mut piece = record.piece;
+        let mut kept = Vec::with_capacity(record.kept.len());
+        for text in record.kept {
             let clean = json(&self.scrubber, text.clone());
             if clean != text {
                 piece = self.renamed(&piece, digest_of(&text), digest_of(&clean));
             }
             kept.push(clean);
         }
-        self.line.record(Page { piece: json(&self.scrubber, piece), kept, usage: page.usage })
+        self.line.record(TurnRecord { piece: json(&self.scrubber, piece), kept, usage: record.usage })
     }
 
     /// Names of tools are offered and called as they are, so they stay so.
@@ -123,8 +125,8 @@ fn end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
             state: json(scrubber, state),
             waits_for: match waits_for {
                 WaitsFor::Gate(ask) => WaitsFor::Gate(json(scrubber, ask)),
-                WaitsFor::Children(Payload::Inline(wishes)) => {
-                    WaitsFor::Children(Payload::Inline(json(scrubber, wishes)))
+                WaitsFor::Children(Payload::Inline(sub_queries)) => {
+                    WaitsFor::Children(Payload::Inline(json(scrubber, sub_queries)))
                 }
                 other => other,
             },

@@ -4,7 +4,7 @@
 
 use super::link::Outgoing;
 use super::wire::{FromOwner, FromThief, Permission};
-use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Page, Report, Sink};
+use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Report, Sink, TurnLog, TurnRecord};
 use convoke_capacity::{Capacity, Claim};
 use convoke_model::{Class, Digest, Failure, JsonText, Usage, reason};
 use futures::future::BoxFuture;
@@ -141,9 +141,9 @@ impl Admission for Distant {
     }
 }
 
-impl Diary for Distant {
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
-        self.write(|number| FromThief::Record { number, page })
+impl TurnLog for Distant {
+    fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
+        self.write(|number| FromThief::Record { number, record })
     }
 
     fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {

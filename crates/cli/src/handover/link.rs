@@ -35,7 +35,7 @@ pub struct Link<In, Out> {
 /// Where messages are left. Never waits: reports and settlements are sent from code that cannot.
 ///
 /// The queue has no limit of its own, because what is in it has one. A link carries one attempt. The owner sends one answer
-/// for each question, and the thief has a question for each call or page that is under way. Reports are what is left: an
+/// for each question, and the thief has a question for each call or record that is under way. Reports are what is left: an
 /// attempt makes no more of them than its calls have pieces, and an owner that stops reading is gone when its process ends.
 pub struct Outgoing<Out>(UnboundedSender<Option<Out>>);
 

@@ -14,7 +14,7 @@ use super::tasks::Tasks;
 use super::wire::{FromOwner, FromThief, Task};
 use crate::driving::Gear;
 use crate::env;
-use convoke_agent::Line;
+use convoke_agent::EngineLink;
 use convoke_capacity::{Capacity, Offer, OfferId, Progress};
 use convoke_engine::Executor;
 use convoke_model::{Assignment, AttemptEnd, Digest, JsonText, RunId, TaskId};
@@ -105,7 +105,7 @@ impl Executor for Lending {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn Line>,
+        line: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let office = self.0.clone();
@@ -163,7 +163,7 @@ impl Office {
     fn perform_here(
         &self,
         assignment: Assignment,
-        line: Arc<dyn Line>,
+        line: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let seat = self.lent.seats.take();
@@ -180,7 +180,7 @@ impl Office {
         assignment: Assignment,
         needs: Needs,
         waiting: Waiting,
-        line: Arc<dyn Line>,
+        line: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> AttemptEnd {
         let given = self.hand_over(&assignment, needs, &cancel).await;

@@ -7,7 +7,7 @@
 use super::link::Link;
 use super::owner::Lent;
 use super::wire::{FromOwner, FromThief, Permission, Saying};
-use convoke_agent::{Admitted, CallPermit, Line, Report};
+use convoke_agent::{Admitted, CallPermit, EngineLink, Report};
 use convoke_capacity::{OfferId, Progress};
 use convoke_model::{AttemptEnd, Class, Failure, JsonText, Usage};
 use futures::StreamExt;
@@ -35,7 +35,7 @@ pub async fn serve(
     given: Given,
     lent: &Lent,
     id: OfferId,
-    line: Arc<dyn Line>,
+    line: Arc<dyn EngineLink>,
     cancel: CancellationToken,
 ) -> AttemptEnd {
     line.report(Report::TakenBy { pid: given.pid });
@@ -78,7 +78,7 @@ fn silence(pid: u32) -> Report {
 async fn wait_for_word(
     mut link: Link<FromThief, FromOwner>,
     longest: Duration,
-    line: Arc<dyn Line>,
+    line: Arc<dyn EngineLink>,
     permits: HashMap<u64, CallPermit>,
 ) {
     link.send(FromOwner::Cancel);
@@ -97,7 +97,7 @@ async fn wait_for_word(
 }
 
 struct Service {
-    line: Arc<dyn Line>,
+    line: Arc<dyn EngineLink>,
     /// What is held for calls that the thief makes.
     permits: HashMap<u64, CallPermit>,
     /// Questions that the real line has not answered yet.
@@ -162,9 +162,9 @@ impl Service {
                 }
             }
             FromThief::Dropped { number } => drop(self.permits.remove(&number)),
-            FromThief::Record { number, page } => {
+            FromThief::Record { number, record } => {
                 let line = self.line.clone();
-                self.ask(async move { Answer::Recorded(number, line.record(page).await) });
+                self.ask(async move { Answer::Recorded(number, line.record(record).await) });
             }
             FromThief::SettleTools { number, allowed } => {
                 let line = self.line.clone();

@@ -8,7 +8,7 @@
 
 use super::needs::Needs;
 use crate::driving::Gear;
-use convoke_agent::{CallDemand, Limits, Page, Report};
+use convoke_agent::{CallDemand, Limits, Report, TurnRecord};
 use convoke_model::{Assignment, AttemptEnd, Digest, Failure, JsonText, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -43,8 +43,8 @@ pub enum FromThief {
     Settled { number: u64, usage: Usage, failure: Option<Failure> },
     /// Nobody knows how a call ended.
     Dropped { number: u64 },
-    /// A page of the diary.
-    Record { number: u64, page: Page },
+    /// A record of the turn log.
+    Record { number: u64, record: TurnRecord },
     /// The tools that the attempt may use, by their names.
     SettleTools { number: u64, allowed: Vec<String> },
     /// A large value is wanted back.
@@ -67,7 +67,7 @@ pub enum FromOwner {
     Cancel,
     /// A call may be made, or not.
     Admitted { number: u64, answer: Result<Permission, Failure> },
-    /// A page, or what was settled, is on disk, or not.
+    /// A record, or what was settled, is on disk, or not.
     Recorded { number: u64, answer: Result<(), Failure> },
     /// The large value.
     Recalled { number: u64, text: Option<JsonText> },

@@ -2,7 +2,7 @@
 
 use super::{Core, Effect, Turn};
 use crate::fact::{Capacity, Fact, What};
-use convoke_agent::{Page, Report};
+use convoke_agent::{Report, TurnRecord};
 use convoke_govern::Outcome;
 use convoke_model::{
     Answer, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, LimitAdapted, LimitReason,
@@ -35,8 +35,8 @@ impl Core {
                 }
             }
             What::Capacity(news) => self.take_capacity(fact.at, news, turn),
-            What::Turned { task, attempt, page, written } => {
-                self.take_page(fact.at, task, attempt, page, turn);
+            What::Turned { task, attempt, record, written } => {
+                self.take_record(fact.at, task, attempt, record, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
             What::ToolsSettled { task, attempt, allowed, written } => {
@@ -158,8 +158,8 @@ impl Core {
             AttemptEnd::Suspended { state, waits_for, usage } => {
                 let state = self.store.payload(state);
                 let waits_for = match waits_for {
-                    WaitsFor::Children(Payload::Inline(wishes)) => {
-                        WaitsFor::Children(self.store.payload(wishes))
+                    WaitsFor::Children(Payload::Inline(sub_queries)) => {
+                        WaitsFor::Children(self.store.payload(sub_queries))
                     }
                     other => other,
                 };
@@ -297,15 +297,22 @@ impl Core {
     }
 
     /// A part of a conversation, and the large values that it names.
-    fn take_page(&mut self, at: Timestamp, task: TaskIx, attempt: u32, page: Page, turn: &mut Turn) {
-        let kept = page.kept.into_iter().map(|text| {
+    fn take_record(
+        &mut self,
+        at: Timestamp,
+        task: TaskIx,
+        attempt: u32,
+        record: TurnRecord,
+        turn: &mut Turn,
+    ) {
+        let kept = record.kept.into_iter().map(|text| {
             let digest = Digest::of(text.as_str().as_bytes());
             self.store.put(Blob { digest, text });
             digest
         });
         let kept = kept.collect();
-        let (task, piece) = (self.scheduler.id(task).clone(), self.store.payload(page.piece));
-        self.happen(at, Event::TurnRecorded { task, attempt, piece, kept, usage: page.usage }, turn);
+        let (task, piece) = (self.scheduler.id(task).clone(), self.store.payload(record.piece));
+        self.happen(at, Event::TurnRecorded { task, attempt, piece, kept, usage: record.usage }, turn);
     }
 
     /// An attempt that ended because we let go of the run did not fail: it is tried again on resume.

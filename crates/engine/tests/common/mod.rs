@@ -1,7 +1,7 @@
 //! A run in memory, driven by whoever comes.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
-use convoke_agent::Line;
+use convoke_agent::EngineLink;
 use convoke_engine::{Clock, Executor, Limits, Options, Outcome, Setup, Start, prepare};
 use convoke_journal::Memory;
 use convoke_model::{
@@ -21,7 +21,7 @@ impl Executor for SlowAtFirst {
     fn attempt(
         &self,
         assignment: Assignment,
-        _line: Arc<dyn Line>,
+        _line: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         Box::pin(async move {
@@ -70,7 +70,7 @@ impl Executor for FailsAtFirst {
     fn attempt(
         &self,
         assignment: Assignment,
-        _line: Arc<dyn Line>,
+        _line: Arc<dyn EngineLink>,
         _cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let task = assignment.task.to_string();

@@ -53,7 +53,7 @@ pub(super) fn is_program(agent: &AgentStep, providers: &Providers<'_>) -> bool {
     PROGRAMS.contains(&providers.agent(agent.provider.as_ref()).name.as_str())
 }
 
-/// A coding agent has tools of its own, and is offered no others. In a pipeline the list is what its wishes are held to.
+/// A coding agent has tools of its own, and is offered no others. In a pipeline the list is what its permission requests are held to.
 fn useless_tools(step: &Step, agent: &AgentStep, providers: &Providers<'_>) -> Option<Diagnostic> {
     let tool = agent.tools.as_ref()?.first()?;
     if !is_program(agent, providers) || matches!(step.kind, StepKind::Phase(_)) {

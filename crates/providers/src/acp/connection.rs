@@ -1,7 +1,7 @@
-//! The line to an agent: its messages come in as happenings, and files are served on the way, masked as prompts are. We offer
+//! The connection to an agent: its messages come in as happenings, and files are served on the way, masked as prompts are. We offer
 //! no terminals, so files are all that an agent has from us besides its prompt.
 //!
-//! A task of its own drives the line for as long as the agent lives, also while nobody follows it.
+//! A task of its own drives the connection for as long as the agent lives, also while nobody follows it.
 
 use super::files::Folder;
 use crate::program::Lines as InputLines;
@@ -30,8 +30,8 @@ pub enum Happening {
     Permission(Box<(RequestPermissionRequest, Responder<RequestPermissionResponse>)>),
 }
 
-/// A line to an agent.
-pub struct Line {
+/// A connection to an agent.
+pub struct Connection {
     /// Where requests go out.
     pub to: ConnectionTo<Agent>,
     /// What comes in.
@@ -39,22 +39,22 @@ pub struct Line {
     driver: JoinHandle<()>,
 }
 
-impl Drop for Line {
+impl Drop for Connection {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
-/// Opens a line over a program's streams.
-pub async fn open(streams: (pipe::Sender, pipe::Receiver), files: Files) -> Result<Line, Error> {
+/// Opens a connection over a program's streams.
+pub async fn open(streams: (pipe::Sender, pipe::Receiver), files: Files) -> Result<Connection, Error> {
     let (happened, happenings) = mpsc::channel(MOST_HAPPENINGS);
     let (opened, opening) = oneshot::channel();
     let driver = tokio::spawn(async move {
-        // How a line ends is seen by the requests that it leaves open.
+        // How a connection ends is seen by the requests that it leaves open.
         let _ = serve(streams, files, happened, opened).await;
     });
-    let to = opening.await.map_err(|_| Error::internal_error().data("the line could not be opened"))?;
-    Ok(Line { to, happenings, driver })
+    let to = opening.await.map_err(|_| Error::internal_error().data("the connection could not be opened"))?;
+    Ok(Connection { to, happenings, driver })
 }
 
 /// What an agent may have us do to files.
@@ -78,7 +78,7 @@ async fn serve(
 ) -> Result<(), Error> {
     let outgoing = futures::sink::unfold(stdin, write);
     let incoming = futures::stream::unfold(InputLines::new(stdout), read);
-    let (reading, writing, wished) = (files.clone(), files, happened.clone());
+    let (reading, writing, permissions) = (files.clone(), files, happened.clone());
     Client
         .v1()
         .name("convoke")
@@ -91,8 +91,8 @@ async fn serve(
             on_receive_notification!(),
         )
         .on_receive_request(
-            async move |wish: RequestPermissionRequest, responder, _line| {
-                let _ = wished.send(Happening::Permission(Box::new((wish, responder)))).await;
+            async move |request: RequestPermissionRequest, responder, _line| {
+                let _ = permissions.send(Happening::Permission(Box::new((request, responder)))).await;
                 Ok(())
             },
             on_receive_request!(),
@@ -109,9 +109,9 @@ async fn serve(
             },
             on_receive_request!(),
         )
-        .connect_with(Lines::new(outgoing, incoming), async |line: ConnectionTo<Agent>| {
-            let _ = opened.send(line.clone());
-            line.incoming_closed().await;
+        .connect_with(Lines::new(outgoing, incoming), async |connection: ConnectionTo<Agent>| {
+            let _ = opened.send(connection.clone());
+            connection.incoming_closed().await;
             Ok(())
         })
         .await

@@ -1,11 +1,11 @@
-//! An agent at work: its program, the line to it, its session and the turn that is under way.
+//! An agent at work: its program, the connection to it, its session and the turn that is under way.
 //!
 //! Dropped in the middle of a turn, it cancels the turn and ends the program.
 
 use super::Begin;
-use super::connection::{self, Files, Happening, Line};
+use super::connection::{self, Connection, Files, Happening};
 use super::files::Folder;
-use super::permission::{Decision, Wish};
+use super::permission::{Decision, PermissionRequest};
 use super::session::{self, Session};
 use super::trouble::Trouble;
 use super::turn::Telling;
@@ -45,7 +45,7 @@ pub struct Live {
     ways_in: Vec<AuthMethod>,
     telling: Telling,
     /// What the agent waits for.
-    wish: Option<(Wish, Responder<RequestPermissionResponse>)>,
+    pending: Option<(PermissionRequest, Responder<RequestPermissionResponse>)>,
     /// What people have decided in this turn.
     decided: Vec<Decision>,
     /// Decisions of an earlier process that are to be applied when the agent asks again.
@@ -56,7 +56,7 @@ pub struct Live {
 
 /// What must be there until the last word is said.
 struct Parts {
-    line: Line,
+    connection: Connection,
     running: Running,
     /// The answer to the prompt; absent once it has come.
     answer: Option<Answer>,
@@ -67,7 +67,7 @@ pub enum Pause {
     /// The turn has ended.
     Ended(Value),
     /// A person must decide.
-    Wishes(Wish),
+    Permission(PermissionRequest),
 }
 
 /// What a contract may call reading and changing files, which agents have us do.
@@ -95,27 +95,27 @@ impl Live {
         let mut ways_in = Vec::new();
         let streams = running.streams();
         let ready = async {
-            let mut line = connection::open(streams, files.clone()).await?;
-            let greeting = session::greet(&line.to, &files, program, request.timeouts.connect).await?;
+            let mut connection = connection::open(streams, files.clone()).await?;
+            let greeting = session::greet(&connection.to, &files, program, request.timeouts.connect).await?;
             ways_in.clone_from(&greeting.ways_in);
             let opening = |to| session::open(to, &greeting, folder, &begin, request, sink);
-            let session = unheard(&mut line, opening).await?;
-            Ok((line, session))
+            let session = unheard(&mut connection, opening).await?;
+            Ok((connection, session))
         };
-        let (line, session) = match ready.await {
+        let (connection, session) = match ready.await {
             Ok(ready) => ready,
             Err(trouble) => return Err(Trouble::failure(trouble, &name, &mut running, &ways_in).await),
         };
-        let answer = Some(prompted(&line, &session, begin.prompt(request.messages, session.is_loaded)));
+        let answer = Some(prompted(&connection, &session, begin.prompt(request.messages, session.is_loaded)));
         let (decided, foreseen) = begin.decisions(session.is_loaded);
         Ok(Live {
             name,
             permissions: program.permissions,
-            parts: Some(Parts { line, running, answer }),
+            parts: Some(Parts { connection, running, answer }),
             session: session.id,
             ways_in,
             telling: Telling::default(),
-            wish: None,
+            pending: None,
             decided,
             foreseen,
             denied: None,
@@ -139,11 +139,11 @@ impl Live {
         }
     }
 
-    /// Answers the wish that it waits for; `false` if it waits for another one, or is gone.
-    pub fn answer(&mut self, wish: &Wish, decision: &Decision, sink: &dyn Sink) -> bool {
-        let is_there = self.parts.as_ref().is_some_and(|parts| !parts.line.to.is_incoming_closed());
-        match self.wish.take() {
-            Some((open, responder)) if is_there && open == *wish => {
+    /// Answers the request that it waits for; `false` if it waits for another one, or is gone.
+    pub fn answer(&mut self, permission: &PermissionRequest, decision: &Decision, sink: &dyn Sink) -> bool {
+        let is_there = self.parts.as_ref().is_some_and(|parts| !parts.connection.to.is_incoming_closed());
+        match self.pending.take() {
+            Some((open, responder)) if is_there && open == *permission => {
                 self.decided.push(decision.clone());
                 let outcome = open.outcome(decision);
                 self.respond(&open, responder, outcome, sink);
@@ -162,8 +162,8 @@ impl Live {
             };
             match next {
                 Next::Happened(happening) => {
-                    if let Some(wish) = self.happened(happening, request.contract, sink) {
-                        return Ok(Pause::Wishes(wish));
+                    if let Some(permission) = self.happened(happening, request.contract, sink) {
+                        return Ok(Pause::Permission(permission));
                     }
                     self.is_bounded()?;
                 }
@@ -183,7 +183,7 @@ impl Live {
         // What was told before the answer is in the queue before the answer is there.
         let next = tokio::select! {
             biased;
-            Some(happening) = parts.line.happenings.recv() => return Ok(Next::Happened(happening)),
+            Some(happening) = parts.connection.happenings.recv() => return Ok(Next::Happened(happening)),
             answered = answer => answered,
             () = tokio::time::sleep(limit) => return Err(Trouble::TimedOut(phase, limit)),
         };
@@ -206,43 +206,43 @@ impl Live {
         happening: Happening,
         contract: Option<&Contract>,
         sink: &dyn Sink,
-    ) -> Option<Wish> {
+    ) -> Option<PermissionRequest> {
         let (request, responder) = match happening {
-            Happening::Permission(wish) => *wish,
+            Happening::Permission(asked) => *asked,
             Happening::Update(update) => {
                 self.telling.take(*update, sink);
                 return None;
             }
         };
-        let wish = Wish::new(request, &self.telling.tools);
-        match wish.settled(self.permissions, contract).or_else(|| self.foresaw(&wish)) {
+        let permission = PermissionRequest::new(request, &self.telling.tools);
+        match permission.settled(self.permissions, contract).or_else(|| self.foresaw(&permission)) {
             Some(outcome) => {
-                self.respond(&wish, responder, outcome, sink);
+                self.respond(&permission, responder, outcome, sink);
                 None
             }
             None => {
-                self.wish = Some((wish.clone(), responder));
-                Some(wish)
+                self.pending = Some((permission.clone(), responder));
+                Some(permission)
             }
         }
     }
 
-    fn foresaw(&mut self, wish: &Wish) -> Option<RequestPermissionOutcome> {
-        let at = self.foreseen.iter().position(|decision| wish.is_like(decision))?;
-        Some(wish.outcome(&self.foreseen.remove(at)))
+    fn foresaw(&mut self, permission: &PermissionRequest) -> Option<RequestPermissionOutcome> {
+        let at = self.foreseen.iter().position(|decision| permission.is_like(decision))?;
+        Some(permission.outcome(&self.foreseen.remove(at)))
     }
 
     fn respond(
         &mut self,
-        wish: &Wish,
+        permission: &PermissionRequest,
         responder: Responder<RequestPermissionResponse>,
         outcome: RequestPermissionOutcome,
         sink: &dyn Sink,
     ) {
-        if wish.is_denied_by(&outcome) {
-            let message = format!("{} may not {}", self.name, wish.in_words());
+        if permission.is_denied_by(&outcome) {
+            let message = format!("{} may not {}", self.name, permission.in_words());
             sink.report(Report::Noted { code: "permission_denied", message });
-            self.denied = Some(wish.in_words());
+            self.denied = Some(permission.in_words());
         }
         // An agent that is gone is noticed by who waits for its answer.
         let _ = responder.respond(RequestPermissionResponse::new(outcome));
@@ -250,7 +250,7 @@ impl Live {
 
     fn hear_the_rest(&mut self, sink: &dyn Sink) {
         let Some(parts) = &mut self.parts else { return };
-        while let Ok(happening) = parts.line.happenings.try_recv() {
+        while let Ok(happening) = parts.connection.happenings.try_recv() {
             if let Happening::Update(update) = happening {
                 self.telling.take(*update, sink);
             }
@@ -334,8 +334,8 @@ impl Drop for Live {
     fn drop(&mut self) {
         let Some(mut parts) = self.parts.take() else { return };
         let Some(answer) = parts.answer.take() else { return };
-        let _ = parts.line.to.send_notification(CancelNotification::new(self.session.clone()));
-        if let Some((_, responder)) = self.wish.take() {
+        let _ = parts.connection.to.send_notification(CancelNotification::new(self.session.clone()));
+        if let Some((_, responder)) = self.pending.take() {
             let _ = responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled));
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -355,24 +355,24 @@ enum Next {
 
 /// Does something during which the agent may tell what was before; nobody wants to hear that again.
 pub async fn unheard<T, F: Future<Output = Result<T, Trouble>>>(
-    line: &mut Line,
+    connection: &mut Connection,
     work: impl FnOnce(ConnectionTo<Agent>) -> F,
 ) -> Result<T, Trouble> {
-    let mut work = std::pin::pin!(work(line.to.clone()));
+    let mut work = std::pin::pin!(work(connection.to.clone()));
     let done = loop {
         tokio::select! {
             biased;
             done = &mut work => break done,
-            Some(_) = line.happenings.recv() => {}
+            Some(_) = connection.happenings.recv() => {}
         }
     };
-    while line.happenings.try_recv().is_ok() {}
+    while connection.happenings.try_recv().is_ok() {}
     done
 }
 
 /// Sends the prompt. The response is taken as it is, because what it says about tokens is not yet in the protocol.
-fn prompted(line: &Line, session: &Session, text: String) -> Answer {
+fn prompted(connection: &Connection, session: &Session, text: String) -> Answer {
     let prompt = PromptRequest::new(session.id.clone(), vec![ContentBlock::Text(TextContent::new(text))]);
     let message = UntypedMessage::new("session/prompt", prompt).expect("a prompt is JSON");
-    Box::pin(line.to.send_request(message).block_task())
+    Box::pin(connection.to.send_request(message).block_task())
 }

@@ -1,6 +1,6 @@
-//! An agent's wishes to do something: what they are about, who decides, and what was decided.
+//! An agent's permission requests: what each is about, whether a person must decide, and the decision.
 //!
-//! A wish is known again by all that it is about: title, kind, what the tool is given, the files and the changes to them.
+//! A request is known again by all that it is about: title, kind, what the tool is given, the files and the changes to them.
 //! Ids of calls and options are left out, because they may be others after a restart. A decision is applied once, and
 //! where anything differs the person is asked again: a yes to one command is no yes to another of the same title.
 
@@ -18,7 +18,7 @@ const MOST_TITLE: usize = 500;
 
 /// What an agent wants to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct PermissionRequest {
     /// The agent's id of the call, while its process lives.
     call: String,
     title: String,
@@ -34,7 +34,7 @@ pub struct Wish {
     options: Vec<PermissionOption>,
 }
 
-/// What a person decided about a wish.
+/// What a person decided about a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     #[serde(default)]
@@ -42,9 +42,9 @@ pub struct Decision {
     option: PermissionOption,
 }
 
-impl Wish {
-    /// The wish of a request, with what the agent has told about the call before.
-    pub fn new(request: RequestPermissionRequest, known: &Tools) -> Wish {
+impl PermissionRequest {
+    /// A request, with what the agent has told about the call before.
+    pub fn new(request: RequestPermissionRequest, known: &Tools) -> PermissionRequest {
         let id = request.tool_call.tool_call_id.clone();
         let mut call = known.get(&id).cloned().unwrap_or_else(|| ToolCall::new(id, "something"));
         call.update(request.tool_call.fields);
@@ -53,7 +53,15 @@ impl Wish {
         // What agents attach for editors may be large, and nobody here reads it.
         let options = request.options.into_iter().map(|option| option.meta(None)).collect();
         let name = call.name.clone().map(|name| cut(&name, MOST_TITLE));
-        Wish { call: call.tool_call_id.to_string(), title, name, kind: call.kind, about, details, options }
+        PermissionRequest {
+            call: call.tool_call_id.to_string(),
+            title,
+            name,
+            kind: call.kind,
+            about,
+            details,
+            options,
+        }
     }
 
     /// Whether both are about the same thing.
@@ -123,7 +131,7 @@ impl Wish {
         kinds.iter().find_map(of_kind).map_or(RequestPermissionOutcome::Cancelled, selected)
     }
 
-    /// Whether an outcome is a no to this wish.
+    /// Whether an outcome is a no to this request.
     pub fn is_denied_by(&self, outcome: &RequestPermissionOutcome) -> bool {
         let RequestPermissionOutcome::Selected(selected) = outcome else { return true };
         let option = self.options.iter().find(|option| option.option_id == selected.option_id);

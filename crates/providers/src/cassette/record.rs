@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// Providers whose calls are written down.
 pub struct Recording {
     providers: Arc<dyn Providers>,
-    desk: Arc<Desk>,
+    recorder: Arc<Recorder>,
 }
 
 /// Where calls are written down.
-pub(super) struct Desk {
+pub(super) struct Recorder {
     /// The file.
     pub tape: Tape,
     /// What keeps secrets out of it.
@@ -27,26 +27,26 @@ pub(super) struct Desk {
 impl Recording {
     /// Writes the calls of these providers to a tape.
     pub fn new(providers: Arc<dyn Providers>, tape: Tape, scrubber: Scrubber) -> Recording {
-        Recording { providers, desk: Arc::new(Desk { tape, scrubber }) }
+        Recording { providers, recorder: Arc::new(Recorder { tape, scrubber }) }
     }
 
     /// Writes what these tools are asked and give to the same tape.
     pub fn tools(&self, toolbox: Arc<dyn Toolbox>) -> RecordingTools {
-        RecordingTools::new(toolbox, self.desk.clone())
+        RecordingTools::new(toolbox, self.recorder.clone())
     }
 }
 
 impl Providers for Recording {
     fn get(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
         let provider = self.providers.get(settings)?;
-        Ok(Arc::new(Recorded { provider, desk: self.desk.clone() }))
+        Ok(Arc::new(Recorded { provider, recorder: self.recorder.clone() }))
     }
 }
 
 /// One provider whose calls are written down.
 struct Recorded {
     provider: Arc<dyn Provider>,
-    desk: Arc<Desk>,
+    recorder: Arc<Recorder>,
 }
 
 impl Provider for Recorded {
@@ -60,8 +60,8 @@ impl Provider for Recorded {
         sink: &'a dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
         Box::pin(async move {
-            let call = Call::of(request, &*self.provider, &self.desk.scrubber);
-            let mut entry = Entry { desk: &self.desk, call: Some(call) };
+            let call = Call::of(request, &*self.provider, &self.recorder.scrubber);
+            let mut entry = Entry { recorder: &self.recorder, call: Some(call) };
             let outcome = self.provider.complete(request, sink).await;
             if let Err(error) = entry.close(&outcome) {
                 // The answer is paid for; losing it as well would help nobody.
@@ -88,14 +88,14 @@ impl Provider for Recorded {
 
 /// A call under way; dropped before its end, it is written down as cut off.
 struct Entry<'a> {
-    desk: &'a Desk,
+    recorder: &'a Recorder,
     call: Option<Call>,
 }
 
 impl Entry<'_> {
     fn close(&mut self, outcome: &Result<Reply, Failure>) -> io::Result<()> {
         let Some(call) = self.call.take() else { return Ok(()) };
-        self.desk.tape.write(&call.with(outcome, &self.desk.scrubber))
+        self.recorder.tape.write(&call.with(outcome, &self.recorder.scrubber))
     }
 }
 
@@ -103,7 +103,7 @@ impl Drop for Entry<'_> {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
             // Nobody is left who could be told.
-            self.desk.tape.write(&call).ok();
+            self.recorder.tape.write(&call).ok();
         }
     }
 }

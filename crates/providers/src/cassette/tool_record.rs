@@ -5,7 +5,7 @@
 //! here nobody could be told.
 
 use super::call::identity;
-use super::record::Desk;
+use super::record::Recorder;
 use super::tool_call::{CallLine, CallOutcome, ListLine, ListOutcome, ToolLine, asked};
 use convoke_agent::{Asker, Tool, ToolResult, Toolbox};
 use convoke_model::{Class, Failure, JsonText, Servers};
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// Tools whose calls are written down.
 pub struct RecordingTools {
     toolbox: Arc<dyn Toolbox>,
-    desk: Arc<Desk>,
+    recorder: Arc<Recorder>,
     /// The tools that were written down last for each set of servers.
     listed: Mutex<HashMap<String, ListOutcome>>,
     /// Calls that have begun.
@@ -26,8 +26,8 @@ pub struct RecordingTools {
 }
 
 impl RecordingTools {
-    pub(super) fn new(toolbox: Arc<dyn Toolbox>, desk: Arc<Desk>) -> RecordingTools {
-        RecordingTools { toolbox, desk, listed: Mutex::default(), begun: AtomicU64::new(0) }
+    pub(super) fn new(toolbox: Arc<dyn Toolbox>, recorder: Arc<Recorder>) -> RecordingTools {
+        RecordingTools { toolbox, recorder, listed: Mutex::default(), begun: AtomicU64::new(0) }
     }
 
     /// The lock is held while it is written: `same` means the last list before it on the tape.
@@ -39,7 +39,7 @@ impl RecordingTools {
                 line.outcome = ListOutcome::Same;
             }
         }
-        self.desk.tape.write_tool(&ToolLine::ToolList(line)).ok();
+        self.recorder.tape.write_tool(&ToolLine::ToolList(line)).ok();
     }
 }
 
@@ -51,7 +51,7 @@ impl Toolbox for RecordingTools {
     ) -> BoxFuture<'a, Result<Vec<Tool>, Failure>> {
         Box::pin(async move {
             let outcome = self.toolbox.list(asker, servers).await;
-            self.note(ListLine::new(asker, servers, &outcome, &self.desk.scrubber));
+            self.note(ListLine::new(asker, servers, &outcome, &self.recorder.scrubber));
             outcome
         })
     }
@@ -66,8 +66,8 @@ impl Toolbox for RecordingTools {
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         Box::pin(async move {
             let begun = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-            let line = CallLine::new(asker, begun, asked(tool, arguments, &self.desk.scrubber));
-            let mut entry = Entry { desk: &self.desk, line: Some(line) };
+            let line = CallLine::new(asker, begun, asked(tool, arguments, &self.recorder.scrubber));
+            let mut entry = Entry { recorder: &self.recorder, line: Some(line) };
             let outcome = self.toolbox.call(asker, servers, tool, arguments, cancel).await;
             entry.close(&outcome);
             outcome
@@ -77,7 +77,7 @@ impl Toolbox for RecordingTools {
 
 /// A call under way; dropped before its end, or cancelled, it is written down as cut off.
 struct Entry<'a> {
-    desk: &'a Desk,
+    recorder: &'a Recorder,
     line: Option<CallLine>,
 }
 
@@ -85,7 +85,7 @@ impl Entry<'_> {
     fn close(&mut self, outcome: &Result<ToolResult, Failure>) {
         let is_cancelled = outcome.as_ref().is_err_and(|failure| failure.class == Class::Cancelled);
         if let Some(line) = self.line.as_mut().filter(|_| !is_cancelled) {
-            line.outcome = CallOutcome::of(outcome, &self.desk.scrubber);
+            line.outcome = CallOutcome::of(outcome, &self.recorder.scrubber);
         }
     }
 }
@@ -93,7 +93,7 @@ impl Entry<'_> {
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
         if let Some(line) = self.line.take() {
-            self.desk.tape.write_tool(&ToolLine::ToolCall(line)).ok();
+            self.recorder.tape.write_tool(&ToolLine::ToolCall(line)).ok();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A small agent that does what its prompt says. It runs in a process of its own: the test program, started again.
 //!
 //! Each line of a prompt is an order, carried out in turn:
-//! `say TEXT`, `think TEXT`, `wish TITLE`, `read PATH`, `write PATH`, `variable NAME`, `model`, `odd`, `pid`, `child`, `die`, `hang`,
+//! `say TEXT`, `think TEXT`, `permission TITLE`, `read PATH`, `write PATH`, `variable NAME`, `model`, `odd`, `pid`, `child`, `die`, `hang`,
 //! `ignore`, `stop REASON`.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::zombie_processes)]
 
@@ -182,7 +182,7 @@ impl Fake {
             "pid" => say(to, session, &format!("{},", std::os::unix::process::parent_id()))?,
             "variable" => say(to, session, &format!("{:?}", std::env::var(about).ok()))?,
             "model" => say(to, session, &self.model.lock().unwrap().clone())?,
-            "wish" => return self.wish(to, session, about).await,
+            "permission" => return self.permission(to, session, about).await,
             "read" => {
                 let read = ReadTextFileRequest::new(session.clone(), about);
                 let text = to.send_request(read).block_task().await;
@@ -220,7 +220,12 @@ impl Fake {
         Ok(None)
     }
 
-    async fn wish(&self, to: &To, session: &SessionId, title: &str) -> Result<Option<PromptResponse>, Error> {
+    async fn permission(
+        &self,
+        to: &To,
+        session: &SessionId,
+        title: &str,
+    ) -> Result<Option<PromptResponse>, Error> {
         let call = ToolCall::new("call-1", title).kind(ToolKind::Execute);
         let call = call.raw_input(
             serde_json::json!({"command": ["make", title], "in": std::env::var("FAKE_PLACE").ok()}),

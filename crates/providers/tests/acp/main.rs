@@ -88,7 +88,7 @@ async fn said(provider: &dyn Provider, orders: &[&str]) -> Result<Reply, Failure
     asked(orders).of(provider).await
 }
 
-fn wish_of(reply: Reply) -> Asks {
+fn permission_of(reply: Reply) -> Asks {
     *reply.asks.expect("the agent asks")
 }
 
@@ -107,7 +107,7 @@ fn answered(asks: Asks, value: &str) -> Option<Answered> {
 async fn a_turn_becomes_a_reply() {
     let provider = agent(Permissions::Allow);
     let (asked, heard) =
-        (asked(&["think Hm.", "say I will see.", "wish look", "odd", "say drei"]), Heard::default());
+        (asked(&["think Hm.", "say I will see.", "permission look", "odd", "say drei"]), Heard::default());
     let reply = provider.complete(&asked.request(), &heard).await.unwrap();
     // What was said before the tool was used is not the answer.
     assert_eq!((reply.text.as_str(), reply.finish), ("did look,drei", Finish::Stop));
@@ -123,12 +123,12 @@ async fn a_turn_becomes_a_reply() {
 #[tokio::test]
 async fn a_person_decides_and_the_same_process_goes_on() {
     let provider = agent(Permissions::Ask);
-    let mut asked = asked(&["pid", "wish build", "wish test", "pid"]);
-    let asks = wish_of(asked.of(&*provider).await.unwrap());
+    let mut asked = asked(&["pid", "permission build", "permission test", "pid"]);
+    let asks = permission_of(asked.of(&*provider).await.unwrap());
     assert_eq!(prompt_of(&asks), "`counter` asks for permission to run: build\n  command: make build");
     assert!(asks.state.as_str().len() < 1000, "{}", asks.state.as_str());
     asked.answered = answered(asks, "yes");
-    let asks = wish_of(asked.of(&*provider).await.unwrap());
+    let asks = permission_of(asked.of(&*provider).await.unwrap());
     assert!(prompt_of(&asks).contains("run: test"), "{}", prompt_of(&asks));
     asked.answered = answered(asks, "yes");
     let heard = Heard::default();
@@ -141,16 +141,16 @@ async fn a_person_decides_and_the_same_process_goes_on() {
 
 #[tokio::test]
 async fn decisions_hold_in_a_new_process_for_the_same_wishes() {
-    let orders = ["wish build", "wish test", "wish publish"];
+    let orders = ["permission build", "permission test", "permission publish"];
     let mut asked = asked(&orders);
     let first = agent(Permissions::Ask);
     for _ in 0..2 {
-        let asks = wish_of(asked.of(&*first).await.unwrap());
+        let asks = permission_of(asked.of(&*first).await.unwrap());
         asked.answered = answered(asks, "yes");
     }
     // The engine that has the open question is gone; the answer to `test` comes to another one.
     drop(first);
-    let asks = wish_of(asked.of(&*agent(Permissions::Ask)).await.unwrap());
+    let asks = permission_of(asked.of(&*agent(Permissions::Ask)).await.unwrap());
     assert!(prompt_of(&asks).contains("run: publish"), "{}", prompt_of(&asks));
     asked.answered = answered(asks, "yes");
     let reply = asked.of(&*agent(Permissions::Ask)).await.unwrap();
@@ -159,11 +159,11 @@ async fn decisions_hold_in_a_new_process_for_the_same_wishes() {
 
 #[tokio::test]
 async fn a_decision_is_none_about_something_else_of_the_same_title() {
-    let mut asked = asked(&["wish build"]);
-    let asks = wish_of(asked.of(&*agent(Permissions::Ask)).await.unwrap());
+    let mut asked = asked(&["permission build"]);
+    let asks = permission_of(asked.of(&*agent(Permissions::Ask)).await.unwrap());
     asked.answered = answered(asks, "yes");
     let elsewhere = agent_with("FAKE_PLACE");
-    let asks = wish_of(asked.of(&*elsewhere).await.unwrap());
+    let asks = permission_of(asked.of(&*elsewhere).await.unwrap());
     assert!(prompt_of(&asks).contains("run: build"), "{}", prompt_of(&asks));
     asked.answered = answered(asks, "yes");
     assert_eq!(asked.of(&*elsewhere).await.unwrap().text, "did build,");
@@ -171,12 +171,12 @@ async fn a_decision_is_none_about_something_else_of_the_same_title() {
 
 #[tokio::test]
 async fn a_session_that_can_be_loaded_goes_on() {
-    let mut asked = asked(&["wish build", "wish build", "say end"]);
-    let asks = wish_of(asked.of(&*agent_with("FAKE_LOADS")).await.unwrap());
+    let mut asked = asked(&["permission build", "permission build", "say end"]);
+    let asks = permission_of(asked.of(&*agent_with("FAKE_LOADS")).await.unwrap());
     asked.answered = answered(asks, "yes");
     let second = agent_with("FAKE_LOADS");
     let heard = Heard::default();
-    let asks = wish_of(second.complete(&asked.request(), &heard).await.unwrap());
+    let asks = permission_of(second.complete(&asked.request(), &heard).await.unwrap());
     // What was said before the interruption is not said again, and a decision is used once.
     assert!(heard.text().starts_with("loaded,"), "{}", heard.text());
     asked.answered = answered(asks, "yes");
@@ -204,10 +204,10 @@ async fn only_so_many_wait_and_the_rest_begin_anew() {
     for number in 0..33 {
         let mut asked = Asked {
             task: TaskId(format!("counter[{number}]").into()),
-            ..asked(&["pid", "wish build", "pid"])
+            ..asked(&["pid", "permission build", "pid"])
         };
         let heard = Heard::default();
-        let asks = wish_of(provider.complete(&asked.request(), &heard).await.unwrap());
+        let asks = permission_of(provider.complete(&asked.request(), &heard).await.unwrap());
         let Some(Report::ProcessStarted { pid, .. }) = heard.0.lock().unwrap().first().cloned() else {
             panic!()
         };
@@ -225,7 +225,7 @@ async fn only_so_many_wait_and_the_rest_begin_anew() {
 #[tokio::test]
 async fn what_is_denied_is_not_done() {
     let folder = tempfile::tempdir().unwrap();
-    let mut asked = asked(&["write new", "wish build", "say no"]);
+    let mut asked = asked(&["write new", "permission build", "say no"]);
     asked.working_dir = Some(folder.path().display().to_string());
     let heard = Heard::default();
     let failure = agent(Permissions::Deny).complete(&asked.request(), &heard).await.unwrap_err();
@@ -235,7 +235,7 @@ async fn what_is_denied_is_not_done() {
     assert!(failure.message.ends_with("stopped, because it may not run: build"), "{failure}");
     assert!(!folder.path().join("new").exists());
     let provider = agent(Permissions::Ask);
-    let asks = wish_of(asked.of(&*provider).await.unwrap());
+    let asks = permission_of(asked.of(&*provider).await.unwrap());
     asked.answered = answered(asks, "no");
     assert_eq!(asked.of(&*provider).await.unwrap_err().class, Class::Permission);
 }
@@ -251,8 +251,8 @@ fn contract(allowed: Option<&[&str]>, banned: &[&str]) -> Contract {
 }
 
 #[tokio::test]
-async fn a_wish_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherwise() {
-    /// What is allowed, what is banned, and whether the wish is refused.
+async fn a_request_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherwise() {
+    /// What is allowed, what is banned, and whether the permission is refused.
     type Case = (Option<&'static [&'static str]>, &'static [&'static str], bool);
     let cases: [Case; 5] = [
         (None, &["EXECUTE"], true),
@@ -262,7 +262,7 @@ async fn a_wish_for_what_a_contract_bans_is_refused_whatever_is_permitted_otherw
         (None, &["read"], false),
     ];
     for (allowed, banned, is_refused) in cases {
-        let asked = Asked { contract: Some(contract(allowed, banned)), ..asked(&["wish build"]) };
+        let asked = Asked { contract: Some(contract(allowed, banned)), ..asked(&["permission build"]) };
         for permissions in [Permissions::Allow, Permissions::Ask] {
             let heard = Heard::default();
             let reply = agent(permissions).complete(&asked.request(), &heard).await;

@@ -56,7 +56,7 @@ impl State {
         }
         self.note_start(task);
         self.open_children(task);
-        self.tasks[task].wishes = false;
+        self.tasks[task].has_open_queries = false;
         for spec in children {
             let node = composite.worker(self, task, &spec.kind).ok_or_else(unknown)?;
             let child = spec.child_of(id);

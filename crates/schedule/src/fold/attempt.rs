@@ -87,10 +87,10 @@ impl State {
                 self.tasks[task].ask = Some(Payload::Inline(ask.clone()));
                 self.todo(Todo::Ask(task));
             }
-            WaitsFor::Children(wishes) => {
+            WaitsFor::Children(sub_queries) => {
                 self.tasks[task].state = TaskState::Open;
-                self.tasks[task].ask = Some(wishes.clone());
-                self.tasks[task].wishes = true;
+                self.tasks[task].ask = Some(sub_queries.clone());
+                self.tasks[task].has_open_queries = true;
                 self.todo(Todo::Ask(task));
             }
         }

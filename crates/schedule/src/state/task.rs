@@ -65,8 +65,8 @@ pub(crate) struct Task {
     pub answer: Option<Payload>,
     /// What a person is asked.
     pub ask: Option<Payload>,
-    /// Whether what its attempt wishes to know is still to be asked.
-    pub wishes: bool,
+    /// Whether the sub-queries of its attempt are still to be asked.
+    pub has_open_queries: bool,
     pub group: Option<Box<Group>>,
     /// What it merges, for reduce and verify.
     pub merging: Option<Arc<Merging>>,
@@ -174,7 +174,7 @@ impl Tasks {
             past: Vec::new(),
             answer: None,
             ask: None,
-            wishes: false,
+            has_open_queries: false,
             group: None,
             merging: None,
             spec: None,

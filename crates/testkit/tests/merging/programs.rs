@@ -2,24 +2,24 @@
 
 use crate::kit::{TICK, answer, many};
 use convoke_model::{
-    Assignment, AttemptEnd, Class, JsonText, Payload, ProgramCall, RunStatus, Usage, WaitsFor, Wish, Work,
+    Assignment, AttemptEnd, Class, JsonText, Payload, ProgramCall, RunStatus, SubQuery, Usage, WaitsFor, Work,
 };
 use convoke_testkit::{Behaviour, World};
 use serde_json::{Value, json};
 
 /// An attempt that writes programs: asks two at once, then one more, and ends with all that it was told.
 fn programs(assignment: &Assignment) -> Behaviour {
-    let suspended = |state: Value, wishes: &[Wish]| AttemptEnd::Suspended {
+    let suspended = |state: Value, sub_queries: &[SubQuery]| AttemptEnd::Suspended {
         state: JsonText::of(&state),
-        waits_for: WaitsFor::Children(Payload::Inline(JsonText::of(wishes))),
+        waits_for: WaitsFor::Children(Payload::Inline(JsonText::of(sub_queries))),
         usage: Usage { calls: 1, ..Usage::default() },
     };
-    let prompt = |text: &str| Wish::Prompt(text.to_owned());
+    let prompt = |text: &str| SubQuery::Prompt(text.to_owned());
     let end = match &assignment.work {
         Work::Program(call) if call.depth == 0 => match assignment.continues.as_slice() {
             [] => {
                 let of = vec!["S2".to_owned(), "S4".to_owned()];
-                let deeper = Wish::Program { query: "deeper".to_owned(), of };
+                let deeper = SubQuery::Program { query: "deeper".to_owned(), of };
                 suspended(json!([]), &[prompt("first"), deeper])
             }
             [_] => suspended(json!(told(call)), &[prompt("last")]),

@@ -104,7 +104,7 @@ proptest! {
 }
 
 #[test]
-fn pages_are_as_long_as_what_is_new() {
+fn records_are_as_long_as_what_is_new() {
     let call = with(call(None, None, 0), |settings| settings.capabilities.max_iterations = 500);
     let offer = offer();
     let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };

@@ -111,10 +111,10 @@ impl Toolbox for Bench {
     }
 }
 
-/// A line that keeps everything.
+/// A link that keeps everything.
 #[derive(Default)]
-struct Desk {
-    pages: Mutex<Vec<Page>>,
+struct FakeEngine {
+    records: Mutex<Vec<TurnRecord>>,
     reports: Mutex<Vec<Report>>,
     /// The model of each call that was admitted, and how it fared.
     calls: Mutex<Vec<(String, Option<Class>)>>,
@@ -123,9 +123,9 @@ struct Desk {
     is_full: bool,
 }
 
-impl Desk {
+impl FakeEngine {
     fn pieces(&self) -> Vec<JsonText> {
-        self.pages.lock().unwrap().iter().map(|page| page.piece.clone()).collect()
+        self.records.lock().unwrap().iter().map(|record| record.piece.clone()).collect()
     }
 
     fn noted(&self, wanted: &str) -> Vec<String> {
@@ -138,7 +138,7 @@ impl Desk {
     }
 }
 
-impl Admission for Desk {
+impl Admission for FakeEngine {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         let permit = CallPermit::holding(call.model);
         Box::pin(std::future::ready(Ok(Admitted::Go(permit))))
@@ -150,18 +150,18 @@ impl Admission for Desk {
     }
 }
 
-impl Sink for Desk {
+impl Sink for FakeEngine {
     fn report(&self, report: Report) {
         self.reports.lock().unwrap().push(report);
     }
 }
 
-impl Diary for Desk {
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+impl TurnLog for FakeEngine {
+    fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
         if self.is_full {
             return Box::pin(std::future::ready(Err(Failure::new(Class::Fatal, "the disk is full"))));
         }
-        self.pages.lock().unwrap().push(page);
+        self.records.lock().unwrap().push(record);
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -174,8 +174,8 @@ impl Diary for Desk {
     }
 
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
-        let pages = self.pages.lock().unwrap();
-        let mut kept = pages.iter().flat_map(|page| &page.kept);
+        let records = self.records.lock().unwrap();
+        let mut kept = records.iter().flat_map(|record| &record.kept);
         let found = kept.find(|value| Digest::of(value.as_str().as_bytes()) == digest).cloned();
         Box::pin(std::future::ready(found))
     }
@@ -185,7 +185,7 @@ impl Diary for Desk {
 struct Scene {
     model: Arc<Model>,
     bench: Arc<Bench>,
-    desk: Desk,
+    engine: FakeEngine,
     assignment: Assignment,
 }
 
@@ -195,7 +195,7 @@ impl Scene {
         let mut scene = Scene {
             model: Arc::new(model),
             bench: Arc::default(),
-            desk: Desk::default(),
+            engine: FakeEngine::default(),
             assignment: agent(None),
         };
         let transport = Transport::Http { url: "http://localhost".into(), headers: vec![] };
@@ -223,7 +223,7 @@ impl Scene {
             self.bench.clone(),
             Arc::new(NoPrograms),
         );
-        attempts.attempt(self.assignment.clone(), &self.desk, cancel).await
+        attempts.attempt(self.assignment.clone(), &self.engine, cancel).await
     }
 
     /// The texts of the messages of a request, the opening left out.
@@ -263,7 +263,7 @@ async fn tools_are_called_and_their_results_come_back_in_order() {
     assert_eq!((texts[1].as_str(), texts[4].as_str()), ("look {\"n\":1}", "act {}"));
     assert_eq!(texts[2], "there is no tool `nope`; the tools are s__look, s__act, s__lost, s__slow, s__long");
     assert_eq!(texts[3], "the call failed: server `s` is gone");
-    let reports = scene.desk.reports.lock().unwrap();
+    let reports = scene.engine.reports.lock().unwrap();
     let called = reports.iter().filter(|report| matches!(report, Report::ToolCalled { .. })).count();
     assert_eq!(called, 4);
 }
@@ -273,7 +273,7 @@ async fn an_agent_without_tools_asks_nobody_for_any() {
     let mut scene = Scene::new([answers("done")]);
     scene.settings(|settings| settings.tools = Some(vec![]));
     assert_eq!(finished(scene.run().await), "done");
-    assert_eq!((scene.bench.lists.load(Ordering::SeqCst), scene.desk.pieces().len()), (0, 0));
+    assert_eq!((scene.bench.lists.load(Ordering::SeqCst), scene.engine.pieces().len()), (0, 0));
 }
 
 #[tokio::test]
@@ -283,7 +283,7 @@ async fn what_is_not_allowed_is_not_seen() {
     finished(scene.run().await);
     assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look", "s__lost", "s__long"]);
     assert_eq!(scene.called(), [""; 0]);
-    assert_eq!(scene.desk.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
+    assert_eq!(scene.engine.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
 }
 
 #[tokio::test]
@@ -302,18 +302,18 @@ async fn only_so_many_tools_run_at_once() {
 async fn a_turn_is_one_page_and_two_where_a_call_may_not_be_repeated() {
     let look = Scene::new([wants(&[("s__look", "{}")]), answers("done")]);
     finished(look.run().await);
-    assert_eq!(look.desk.pieces().len(), 1);
+    assert_eq!(look.engine.pieces().len(), 1);
     let act = Scene::new([wants(&[("s__look", "{}"), ("s__act", "{}")]), answers("done")]);
     let AttemptEnd::Finished { usage, .. } = act.run().await else { panic!("not finished") };
-    let pages = act.desk.pages.lock().unwrap();
-    let calls: Vec<u64> = pages.iter().map(|page| page.usage.calls).chain([usage.calls]).collect();
+    let records = act.engine.records.lock().unwrap();
+    let calls: Vec<u64> = records.iter().map(|record| record.usage.calls).chain([usage.calls]).collect();
     assert_eq!(calls, [1, 0, 1]);
 }
 
 #[tokio::test]
 async fn what_cannot_be_written_down_is_not_done() {
     let mut scene = Scene::new([wants(&[("s__act", "{}")]), answers("done")]);
-    scene.desk.is_full = true;
+    scene.engine.is_full = true;
     let AttemptEnd::Failed { failure, usage, .. } = scene.run().await else { panic!("not failed") };
     assert_eq!((failure.message.as_str(), usage.calls, scene.called().len()), ("the disk is full", 1, 0));
 }
@@ -323,13 +323,13 @@ async fn a_call_that_was_cut_off_is_repeated_only_where_it_may_be() {
     let first = Scene::new([wants(&[("s__look", "{}"), ("s__act", "{}")]), answers("done")]);
     finished(first.run().await);
     let mut again = Scene::new([answers("done")]);
-    again.assignment.continues = first.desk.pieces()[..1].to_vec();
+    again.assignment.continues = first.engine.pieces()[..1].to_vec();
     finished(again.run().await);
     assert_eq!(again.called(), ["look"]);
     let texts = again.texts(0);
     assert!(texts[1] == "look {}" && texts[2].contains("unknown: the engine was stopped"), "{texts:?}");
     let mut later = Scene::new([answers("done")]);
-    later.assignment.continues = first.desk.pieces();
+    later.assignment.continues = first.engine.pieces();
     finished(later.run().await);
     assert_eq!((later.called().len(), later.texts(0)), (0, first.texts(1)));
 }
@@ -341,7 +341,7 @@ async fn eight_calls_of_unknown_outcome_are_no_stuck_loop() {
     let first = Scene::new([wants(&calls), answers("done")]);
     finished(first.run().await);
     let mut again = Scene::new([answers("done")]);
-    again.assignment.continues = first.desk.pieces()[..1].to_vec();
+    again.assignment.continues = first.engine.pieces()[..1].to_vec();
     assert_eq!(finished(again.run().await), "done");
     assert_eq!((again.called().len(), again.texts(0).len()), (0, 9));
     assert!(again.texts(0)[1..].iter().all(|text| text.contains("is unknown")), "{:?}", again.texts(0));
@@ -354,7 +354,7 @@ async fn a_new_beginning_is_told_what_may_not_be_repeated() {
     let first = Scene::new([calls, Err(Failure::new(Class::Fatal, "no"))]);
     assert!(matches!(first.run().await, AttemptEnd::Failed { .. }));
     let mut anew = Scene::new([wants(&[("s__look", "{}")]), answers("done")]);
-    anew.assignment.past = first.desk.pieces();
+    anew.assignment.past = first.engine.pieces();
     finished(anew.run().await);
     let opening =
         |scene: &Scene, request: usize| scene.model.asked.lock().unwrap()[request].0[0].text.clone();
@@ -362,11 +362,11 @@ async fn a_new_beginning_is_told_what_may_not_be_repeated() {
     assert!(told.contains("s__act {\"n\":7}: it gave: act"), "{told}");
     assert!(told.starts_with(&opening(&first, 0)) && !told.contains("s__look"), "{told}");
     let mut later = Scene::new([answers("done")]);
-    (later.assignment.past, later.assignment.continues) = (first.desk.pieces(), anew.desk.pieces());
+    (later.assignment.past, later.assignment.continues) = (first.engine.pieces(), anew.engine.pieces());
     finished(later.run().await);
     assert_eq!(opening(&later, 0), told, "the conversation that goes on is the same");
     let mut cut = Scene::new([answers("done")]);
-    cut.assignment.past = first.desk.pieces()[..1].to_vec();
+    cut.assignment.past = first.engine.pieces()[..1].to_vec();
     finished(cut.run().await);
     assert!(opening(&cut, 0).contains("s__act {\"n\":7}: its outcome is unknown"), "{}", opening(&cut, 0));
 }
@@ -377,7 +377,7 @@ async fn a_passing_failure_leaves_the_conversation_to_the_next_attempt() {
     let first = Scene::new([wants(&[("s__act", "{}")]), transient]);
     assert!(matches!(first.run().await, AttemptEnd::Failed { .. }));
     let mut second = Scene::new([answers("done")]);
-    second.assignment.continues = first.desk.pieces();
+    second.assignment.continues = first.engine.pieces();
     assert_eq!(finished(second.run().await), "done");
     assert_eq!((second.called().len(), second.texts(0)), (0, first.texts(1)));
 }
@@ -424,7 +424,7 @@ async fn a_session_ends_among_tools_too() {
 }
 
 #[tokio::test]
-async fn a_wish_suspends_and_goes_on_with_its_answer() {
+async fn a_permission_request_suspends_and_goes_on_with_its_answer() {
     let ask = Ask::Unknown { prompt: "may I?".into() };
     let asks = Some(Box::new(Asks { ask: ask.clone(), state: JsonText::of("session 7") }));
     let first = Scene::new([Ok(Reply { asks, ..answers("").unwrap() })]);

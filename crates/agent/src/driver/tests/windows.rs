@@ -73,8 +73,8 @@ impl Admission for OnlySmall {
 async fn a_cheaper_model_is_not_sent_what_it_cannot_take() {
     for (prompt, asked) in [(1_000, 1), (40_000, 0)] {
         let (attempts, told) = attempts([said("{\"n\": 1}")]);
-        let line = Wired::new(&OnlySmall, &Silent);
-        let end = attempts.attempt(asking(prompt, |_| ()), &line, CancellationToken::new()).await;
+        let link = Wired::new(&OnlySmall, &Silent);
+        let end = attempts.attempt(asking(prompt, |_| ()), &link, CancellationToken::new()).await;
         assert_eq!(models(&told).len(), asked);
         if let AttemptEnd::Failed { failure, .. } = end {
             assert_eq!(failure.reason.as_deref(), Some("context_overflow"));

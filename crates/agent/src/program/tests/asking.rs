@@ -1,13 +1,13 @@
 //! What programs ask, and what they are given for it.
 
 use super::world::{World, answered, program, suspended};
-use convoke_model::{AttemptEnd, Digest, Wish};
+use convoke_model::{AttemptEnd, Digest, SubQuery};
 use serde_json::json;
 
 #[tokio::test]
 async fn a_program_that_asks_goes_on_with_the_answer_and_ends() {
     let world = World::new(&[&program("llm [\"look at [S2]\"]\nagain")]);
-    assert_eq!(suspended(world.attempt(vec![]).await), [Wish::Prompt("look at [S2]".into())]);
+    assert_eq!(suspended(world.attempt(vec![]).await), [SubQuery::Prompt("look at [S2]".into())]);
     let end = world.attempt(vec![answered(Ok("it is blue [S2]"))]).await;
     let AttemptEnd::Finished { output, usage } = end else { panic!("{end:?}") };
     let digest = |index: usize| Digest::of(world.call.sources[index].output.as_str().as_bytes());
@@ -23,7 +23,7 @@ async fn a_program_that_asks_goes_on_with_the_answer_and_ends() {
         "usage": {"calls": 2, "input_tokens": 110, "output_tokens": 5, "cost_usd": null}, "notes": [],
     });
     assert_eq!(output.value(), expected);
-    // What the first attempt used was on its page, and the second one asked nobody.
+    // What the first attempt used was on its record, and the second one asked nobody.
     assert_eq!((usage.calls, world.book.usage.lock().unwrap().calls), (0, 1));
     assert_eq!(world.asked().len(), 1);
 }
@@ -32,7 +32,7 @@ async fn a_program_that_asks_goes_on_with_the_answer_and_ends() {
 async fn many_questions_are_asked_at_once_and_what_fails_is_a_value() {
     let world = World::new(&[&program("llm_map [[\"a\", \"b\"]]\nagain")]);
     let asked = suspended(world.attempt(vec![]).await);
-    assert_eq!(asked, [Wish::Prompt("a".into()), Wish::Prompt("b".into())]);
+    assert_eq!(asked, [SubQuery::Prompt("a".into()), SubQuery::Prompt("b".into())]);
     let end = world.attempt(vec![answered(Ok("A")), answered(Err("too busy"))]).await;
     let AttemptEnd::Finished { output, .. } = end else { panic!("{end:?}") };
     assert_eq!(output.value()["result"], json!(["A", {"error": "too busy"}]));

@@ -35,7 +35,7 @@ async fn a_program_that_is_ended_loses_its_variables_and_two_in_a_row_are_a_fail
     let AttemptEnd::Failed { failure, partial, .. } = end else { panic!("{end:?}") };
     assert_eq!(failure.reason.as_deref(), Some("rlm_memory"));
     assert!(failure.message.contains("2 programs in a row ran out of memory: "), "{}", failure.message);
-    assert_eq!(partial.unwrap().value(), json!("end memory"), "the last program is on no page");
+    assert_eq!(partial.unwrap().value(), json!("end memory"), "the last program is on no record");
     let world = World::new(&[&program("end died"), &program("end died")]);
     assert_eq!(world.finish("").await.unwrap_err().reason.as_deref(), Some("rlm_died"));
 }

@@ -22,8 +22,8 @@ async fn states_that_cannot_be_read_are_replaced_by_running_again() {
 async fn a_crash_before_the_suspension_is_on_disk_asks_the_same_again() {
     let world = World::new(&[&program("llm [\"a\"]\nagain")]);
     let first = suspended(world.attempt(vec![]).await);
-    // The page with the saved program was written, the end of the attempt was not.
-    world.book.pages.lock().unwrap().pop();
+    // The record with the saved program was written, the end of the attempt was not.
+    world.book.records.lock().unwrap().pop();
     assert_eq!(suspended(world.attempt(vec![]).await), first);
     assert_eq!(world.asked().len(), 1);
     let end = world.attempt(vec![answered(Ok("yes"))]).await;

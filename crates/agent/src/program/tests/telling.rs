@@ -59,10 +59,10 @@ async fn a_result_must_fit_the_declared_shape_and_be_something() {
 }
 
 #[tokio::test]
-async fn pages_can_be_read_as_those_of_a_conversation() {
+async fn records_can_be_read_as_those_of_a_conversation() {
     let world = World::new(&[&program("llm [\"a\"]\nprint x"), &program("final [1]")]);
     world.finish("yes").await.unwrap();
-    let accounts = crate::Account::read(&world.book.pages.lock().unwrap()).unwrap();
+    let accounts = crate::Account::read(&world.book.records.lock().unwrap()).unwrap();
     let roles: Vec<Role> = accounts[0].messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
 }

@@ -2,12 +2,12 @@
 
 use super::toy::Toy;
 use crate::{
-    Admission, Admitted, Attempts, CallDemand, CallPermit, Commands, Diary, Finish, Message, NoTools, Page,
-    Provider, Providers, Purpose, Reply, Report, Request, ScriptResult, Sink, Unlimited,
+    Admission, Admitted, Attempts, CallDemand, CallPermit, Commands, Finish, Message, NoTools, Provider,
+    Providers, Purpose, Reply, Report, Request, ScriptResult, Sink, TurnLog, TurnRecord, Unlimited,
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Digest, Failure, JsonText, Payload, ProgramAnswer,
-    ProgramCall, ProgramSource, ProviderSettings, Retry, ScriptCall, TaskId, Usage, WaitsFor, Wish, Work,
+    ProgramCall, ProgramSource, ProviderSettings, Retry, ScriptCall, SubQuery, TaskId, Usage, WaitsFor, Work,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -115,17 +115,17 @@ impl Commands for NoCommands {
 /// What an attempt writes down.
 #[derive(Default)]
 pub(super) struct Book {
-    pub(super) pages: Mutex<Vec<JsonText>>,
+    pub(super) records: Mutex<Vec<JsonText>>,
     pub(super) kept: Mutex<HashMap<Digest, JsonText>>,
     pub(super) usage: Mutex<Usage>,
 }
 
-impl Diary for Book {
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
-        let kept = page.kept.into_iter().map(|text| (Digest::of(text.as_str().as_bytes()), text));
+impl TurnLog for Book {
+    fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
+        let kept = record.kept.into_iter().map(|text| (Digest::of(text.as_str().as_bytes()), text));
         self.kept.lock().unwrap().extend(kept);
-        *self.usage.lock().unwrap() += page.usage;
-        self.pages.lock().unwrap().push(page.piece);
+        *self.usage.lock().unwrap() += record.usage;
+        self.records.lock().unwrap().push(record.piece);
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -184,7 +184,7 @@ impl World {
             work: Work::Program(Box::new(call)),
             seed: 1,
             past: vec![],
-            continues: self.book.pages.lock().unwrap().clone(),
+            continues: self.book.records.lock().unwrap().clone(),
             answer: None,
             retry: Retry::once(),
             failures: 0,
@@ -193,7 +193,7 @@ impl World {
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;
         if let AttemptEnd::Suspended { state, .. } = &end {
-            self.book.pages.lock().unwrap().push(state.clone());
+            self.book.records.lock().unwrap().push(state.clone());
         }
         end
     }
@@ -206,7 +206,7 @@ impl World {
                 AttemptEnd::Finished { output, .. } => return Ok(output.value()),
                 AttemptEnd::Failed { failure, .. } => return Err(failure),
                 AttemptEnd::Suspended { waits_for, .. } => {
-                    answers = wishes(&waits_for).iter().map(|_| answered(Ok(answer))).collect();
+                    answers = sub_queries(&waits_for).iter().map(|_| answered(Ok(answer))).collect();
                 }
                 AttemptEnd::Lost => unreachable!("nothing is lost"),
             }
@@ -227,14 +227,14 @@ pub(super) fn answered(answer: Result<&str, &str>) -> ProgramAnswer {
     ProgramAnswer { answer: answer.map(JsonText::of).map_err(str::to_owned), usage }
 }
 
-pub(super) fn wishes(waits: &WaitsFor) -> Vec<Wish> {
-    let WaitsFor::Children(Payload::Inline(wishes)) = waits else { panic!("{waits:?}") };
-    serde_json::from_str(wishes.as_str()).unwrap()
+pub(super) fn sub_queries(waits: &WaitsFor) -> Vec<SubQuery> {
+    let WaitsFor::Children(Payload::Inline(sub_queries)) = waits else { panic!("{waits:?}") };
+    serde_json::from_str(sub_queries.as_str()).unwrap()
 }
 
-pub(super) fn suspended(end: AttemptEnd) -> Vec<Wish> {
+pub(super) fn suspended(end: AttemptEnd) -> Vec<SubQuery> {
     match end {
-        AttemptEnd::Suspended { waits_for, .. } => wishes(&waits_for),
+        AttemptEnd::Suspended { waits_for, .. } => sub_queries(&waits_for),
         other => panic!("{other:?}"),
     }
 }

@@ -1,6 +1,6 @@
 //! What an agent and its tools said to each other, for people and for programs.
 //!
-//! Read from the pages that the agent wrote down; an agent that answered at once wrote none. For people each text is cut,
+//! Read from the records that the agent wrote down; an agent that answered at once wrote none. For people each text is cut,
 //! and the last turns are shown; `--full` has all of it. Values that were too long for the agent itself go by names
 //! (`r1`) and are printed by `--kept`.
 
@@ -31,8 +31,8 @@ const MOST_TURNS: usize = 20;
 impl Shown {
     /// The conversations of a task, the newest last.
     pub(super) fn conversations(&self, task: &TaskId) -> Result<Vec<Account>, CommandFailure> {
-        let pages = self.stored.events.iter().filter_map(|stamped| page(&stamped.event, task));
-        let texts: Result<Vec<_>, _> = pages.map(|payload| self.value(Some(payload))).collect();
+        let records = self.stored.events.iter().filter_map(|stamped| record(&stamped.event, task));
+        let texts: Result<Vec<_>, _> = records.map(|payload| self.value(Some(payload))).collect();
         let pieces: Vec<JsonText> = texts?.into_iter().flatten().collect();
         Account::read(&pieces).ok_or_else(|| {
             CommandFailure::new(Exit::Failed, format!("the conversation of `{task}` cannot be read"))
@@ -57,7 +57,7 @@ impl Shown {
     }
 }
 
-fn page<'a>(event: &'a Event, wanted: &TaskId) -> Option<&'a Payload> {
+fn record<'a>(event: &'a Event, wanted: &TaskId) -> Option<&'a Payload> {
     match event {
         Event::TurnRecorded { task, piece, .. } if task == wanted => Some(piece),
         Event::AttemptSuspended { task, state, .. } if task == wanted => Some(state),

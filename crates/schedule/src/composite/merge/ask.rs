@@ -1,6 +1,6 @@
 //! Programs over outputs: what an attempt that writes them is given, and what it asks on the way.
 //!
-//! The attempt suspends with its wishes and holds nothing meanwhile; each wish is a child. When all have ended it is
+//! The attempt suspends with its sub-queries and holds nothing meanwhile; each sub-query is a child. When all have ended it is
 //! woken and goes on with their answers. A merge by programs that fails for good goes on by levels.
 
 use super::Merging;
@@ -11,7 +11,7 @@ use crate::view::View;
 use convoke_model::synthesis::{bare, index_of, mark};
 use convoke_model::{
     ChildKind, ChildSpec, Class, Event, Failure, JsonText, MergeStrategy, Payload, ProgramAnswer,
-    ProgramCall, ProgramSource, Wish,
+    ProgramCall, ProgramSource, SubQuery,
 };
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
@@ -49,16 +49,16 @@ impl State {
 }
 
 impl View<'_> {
-    /// A suspended attempt's wishes become children.
-    pub(super) fn ask_wishes(&self, task: TaskIx) -> Vec<Step> {
-        if self.tasks[task].state != TaskState::Open || !self.tasks[task].wishes {
+    /// A suspended attempt's sub-queries become children.
+    pub(super) fn ask_sub_queries(&self, task: TaskIx) -> Vec<Step> {
+        if self.tasks[task].state != TaskState::Open || !self.tasks[task].has_open_queries {
             return Vec::new();
         }
         let asked = self.children(task).len();
-        let question = |(number, wish): (usize, &Wish)| {
-            ChildSpec::new((asked + number + 1).to_string(), self.about(task, wish))
+        let question = |(number, query): (usize, &SubQuery)| {
+            ChildSpec::new((asked + number + 1).to_string(), self.about(task, query))
         };
-        let children = self.wishes(task).iter().enumerate().map(question).collect();
+        let children = self.sub_queries(task).iter().enumerate().map(question).collect();
         vec![Step::Spawn { on: task, children }, Step::Revisit(task)]
     }
 
@@ -108,7 +108,7 @@ impl View<'_> {
     fn program_answers(&self, task: TaskIx) -> Vec<ProgramAnswer> {
         let Some(group) = self.tasks[task].group.as_deref() else { return Vec::new() };
         let goes_on = !self.tasks[task].turns.is_empty();
-        let asked = if goes_on { self.wishes(task).len() } else { 0 };
+        let asked = if goes_on { self.sub_queries(task).len() } else { 0 };
         let from = group.members.len().saturating_sub(asked);
         group.members[from..].iter().map(|child| self.program_answer(*child)).collect()
     }
@@ -122,16 +122,16 @@ impl View<'_> {
         ProgramAnswer { answer, usage: self.asked_so_far(child).1 }
     }
 
-    fn wishes(&self, task: TaskIx) -> Vec<Wish> {
+    fn sub_queries(&self, task: TaskIx) -> Vec<SubQuery> {
         let text = self.tasks[task].ask.as_ref().and_then(|ask| self.read(ask));
         text.and_then(|text| serde_json::from_str(text.as_str()).ok()).unwrap_or_default()
     }
 
-    fn about(&self, task: TaskIx, wish: &Wish) -> ChildKind {
+    fn about(&self, task: TaskIx, query: &SubQuery) -> ChildKind {
         let text = |text: &str| -> Payload { store(self.outputs, &Value::from(text)) };
-        match wish {
-            Wish::Prompt(prompt) => ChildKind::Prompt { text: text(prompt) },
-            Wish::Program { query, of } => {
+        match query {
+            SubQuery::Prompt(prompt) => ChildKind::Prompt { text: text(prompt) },
+            SubQuery::Program { query, of } => {
                 let sources = self.marked(task).map(|merging| merging.sources.clone()).unwrap_or_default();
                 let known = of.iter().filter_map(|mark| index_of(mark, sources.len()));
                 let of = known.map(|index| self.tasks[sources[index]].id.clone()).collect();

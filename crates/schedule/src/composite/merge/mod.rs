@@ -100,7 +100,7 @@ impl Composite for MergeTask {
     }
 
     fn attempt_suspended_with(&self, view: &View<'_>, task: TaskIx) -> Vec<Step> {
-        view.ask_wishes(task)
+        view.ask_sub_queries(task)
     }
 
     fn fall_back(&self, state: &State, task: TaskIx, failure: &Failure) -> Vec<Event> {

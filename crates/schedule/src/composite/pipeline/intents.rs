@@ -12,7 +12,7 @@ use convoke_plan::{ChildRole, NodeIx, Phase, ProjectPlace, follows_from};
 use indexmap::IndexMap;
 
 impl View<'_> {
-    /// The questions that a child's wishes become.
+    /// The questions that a child's sub-queries become.
     pub(super) fn intents(&self, child: TaskIx, said: &WorkerAnswer) -> Vec<ChildSpec> {
         let above = self.tasks[child].spec.as_ref().expect("a child of a phase is asked");
         let depth = self.depth_of(child) + 1;

@@ -50,7 +50,7 @@ async fn a_call_of_a_tool_that_a_persona_may_not_use_ends_the_attempt_before_any
         let said = "persona `coder` called the tool `s__act`, which it may not use";
         assert_eq!((failure.class, failure.reason.as_deref()), (Class::Security, Some("tool_not_allowed")));
         assert_eq!(failure.message, format!("step `a`: {said}"));
-        assert_eq!(scene.desk.noted("security_violation"), [said]);
+        assert_eq!(scene.engine.noted("security_violation"), [said]);
         assert_eq!(scene.called(), [""; 0], "nothing of the turn is done");
     }
 }
@@ -79,9 +79,9 @@ async fn a_tool_that_does_not_exist_is_a_mistake_that_a_persona_can_correct() {
 async fn what_a_coding_agent_tells_of_its_own_tools_is_held_against_its_bans() {
     let told = |failed: bool| Report::ToolCalled { tool: "Bash".into(), ms: 1, failed };
     for (failed, expected) in [(false, Some(Class::Security)), (true, None)] {
-        let (desk, contract) = (Desk::default(), contract(None, &["bash"]).unwrap());
+        let (engine, contract) = (FakeEngine::default(), contract(None, &["bash"]).unwrap());
         let contract = Contract { persona: Some("coder".into()), ..*contract };
-        let heard = crate::ask::Heard::new(&desk, Some(&contract));
+        let heard = crate::ask::Heard::new(&engine, Some(&contract));
         heard.report(told(failed));
         assert_eq!(heard.take_barred().map(|failure| failure.class), expected);
     }
@@ -94,7 +94,7 @@ async fn what_is_offered_is_what_the_contract_says_and_nothing_else_is_asked() {
     scene.assignment.contract = contract(Some(&["LOOK", "web"]), &[]);
     finished(scene.run().await);
     assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look"]);
-    assert_eq!(scene.desk.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
+    assert_eq!(scene.engine.noted("tool_missing"), ["step `a`: no server has a tool `web`"]);
     let mut none = Scene::new([answers("done")]);
     none.assignment.contract = contract(Some(&[]), &[]);
     finished(none.run().await);
@@ -108,10 +108,10 @@ async fn tools_are_settled_by_their_names_before_the_first_call() {
     scene.settings(|settings| settings.tools = Some(vec!["slow".into()]));
     scene.assignment.contract = contract(Some(&["l*", "S__ACT"]), &["lost"]);
     finished(scene.run().await);
-    assert_eq!(*scene.desk.settled.lock().unwrap(), [["s__act", "s__long", "s__look"]]);
+    assert_eq!(*scene.engine.settled.lock().unwrap(), [["s__act", "s__long", "s__look"]]);
     assert_eq!(scene.model.asked.lock().unwrap()[0].1, ["s__look", "s__act", "s__long"]);
     let mut full = Scene::new([answers("done")]);
-    full.desk.is_full = true;
+    full.engine.is_full = true;
     full.assignment.contract = contract(None, &[]);
     let AttemptEnd::Failed { failure, .. } = full.run().await else { panic!("not failed") };
     assert_eq!(failure.message, "step `a`: the disk is full");
@@ -127,7 +127,7 @@ async fn where_nothing_is_to_be_settled_nothing_is_written_down() {
     nothing.assignment.contract = contract(Some(&[]), &[]);
     for scene in [nothing, unbound] {
         finished(scene.run().await);
-        assert_eq!(scene.desk.settled.lock().unwrap().len(), 0);
+        assert_eq!(scene.engine.settled.lock().unwrap().len(), 0);
     }
 }
 
@@ -162,8 +162,8 @@ async fn where_a_contract_has_it_told_the_model_is_told_and_goes_on() {
     assert_eq!(scene.texts(1)[1], "the tool `s__act` may not be used here; the tools are s__look");
     assert_eq!(scene.called(), ["look"]);
     let noted = "the tool `s__act` was called and not used: the contract does not admit it";
-    assert_eq!(scene.desk.noted("tool_refused"), [noted]);
-    assert_eq!(scene.desk.noted("security_violation"), [""; 0]);
+    assert_eq!(scene.engine.noted("tool_refused"), [noted]);
+    assert_eq!(scene.engine.noted("security_violation"), [""; 0]);
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn tools_that_are_only_named_are_nobodys_right() {
     let asked = scene.model.asked.lock().unwrap();
     assert!(asked[0].0[0].text.contains("- s__act"), "{:?}", asked[0].0[0].text);
     assert_eq!(asked[0].1, [""; 0]);
-    assert_eq!((scene.called().len(), scene.desk.settled.lock().unwrap().len()), (0, 0));
+    assert_eq!((scene.called().len(), scene.engine.settled.lock().unwrap().len()), (0, 0));
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn a_model_that_the_contract_does_not_name_is_never_asked() {
     });
     scene.assignment.contract = contract(Some(&[]), &[]);
     assert!(matches!(scene.run().await, AttemptEnd::Failed { .. }));
-    assert_eq!(scene.desk.calls.lock().unwrap().len(), 1, "`other` is not in it");
+    assert_eq!(scene.engine.calls.lock().unwrap().len(), 1, "`other` is not in it");
     let mut graded = Scene::new([answers("done"), answers("{\"passed\": true}")]);
     graded.settings(|settings| {
         let (criteria, model) = ("good".to_owned(), Some("judge".to_owned()));
@@ -228,12 +228,12 @@ async fn a_model_that_the_contract_does_not_name_is_never_asked() {
     let agreed = *contract(Some(&[]), &[]).unwrap();
     graded.assignment.contract = Some(Box::new(agreed.clone()));
     graded.run().await;
-    assert_eq!(graded.desk.calls.lock().unwrap().len(), 1, "nor is `judge`");
+    assert_eq!(graded.engine.calls.lock().unwrap().len(), 1, "nor is `judge`");
     let named = Contract { helper_models: vec!["judge".into()], ..agreed };
     let mut graded =
         Scene { model: Scene::new([answers("done"), answers("{\"passed\": true}")]).model, ..graded };
-    graded.desk = Desk::default();
+    graded.engine = FakeEngine::default();
     graded.assignment.contract = Some(Box::new(named));
     assert_eq!(finished(graded.run().await), "done");
-    assert_eq!(graded.desk.calls.lock().unwrap()[1].0, "judge");
+    assert_eq!(graded.engine.calls.lock().unwrap()[1].0, "judge");
 }

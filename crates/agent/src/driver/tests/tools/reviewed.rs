@@ -28,10 +28,10 @@ async fn a_validator_that_is_busy_is_asked_again_in_another_attempt() {
     let AttemptEnd::Failed { failure, .. } = first.run().await else { panic!("no failure") };
     assert_eq!((failure.class, failure.retry_after_ms), (Class::RateLimit, Some(3000)));
     assert_eq!(failure.message, "step `a`: the validator gave no verdict: too many requests");
-    assert_eq!(first.desk.noted("validator_failed"), [""; 0]);
+    assert_eq!(first.engine.noted("validator_failed"), [""; 0]);
 
     let mut second = graded([answers("{\"passed\": true}")], 1);
-    second.assignment.continues = first.desk.pieces();
+    second.assignment.continues = first.engine.pieces();
     assert_eq!(finished(second.run().await), "a rhyme");
     assert_eq!(second.model.asked.lock().unwrap().len(), 1, "the answer is not paid for twice");
 }
@@ -40,7 +40,7 @@ async fn a_validator_that_is_busy_is_asked_again_in_another_attempt() {
 async fn after_the_last_attempt_the_answer_passes_without_its_validator() {
     let last = graded([answers("a rhyme"), busy()], 2);
     assert_eq!(finished(last.run().await), "a rhyme");
-    assert_eq!(last.desk.noted("validator_failed").len(), 1);
+    assert_eq!(last.engine.noted("validator_failed").len(), 1);
     let mut once = graded([answers("a rhyme"), busy()], 0);
     once.assignment.retry = Retry::once();
     assert_eq!(finished(once.run().await), "a rhyme");
@@ -50,7 +50,7 @@ async fn after_the_last_attempt_the_answer_passes_without_its_validator() {
 async fn a_validator_that_cannot_be_asked_at_all_is_not_waited_for() {
     let wrong = graded([answers("a rhyme"), Err(Failure::new(Class::Fatal, "there is no such model"))], 0);
     assert_eq!(finished(wrong.run().await), "a rhyme");
-    assert_eq!(wrong.desk.noted("validator_failed").len(), 1);
+    assert_eq!(wrong.engine.noted("validator_failed").len(), 1);
 }
 
 /// Whoever governs capacity learns from every call: a model that another one stood in for, a validator that let the
@@ -76,7 +76,7 @@ async fn the_line_is_told_how_each_call_fared() {
             Some(SuccessCriteria { criteria, model: Some("verifier".into()), max_retries: 0 });
     });
     assert!(matches!(scene.run().await, AttemptEnd::Failed { .. }));
-    let calls = scene.desk.calls.lock().unwrap().clone();
+    let calls = scene.engine.calls.lock().unwrap().clone();
     let wanted = [
         ("m", Some(Class::RateLimit)),
         ("second", None),

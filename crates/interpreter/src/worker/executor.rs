@@ -28,10 +28,10 @@ const LENGTH: usize = size_of::<u64>();
 type Step = Result<ReplProgress, Box<ReplStartError>>;
 
 /// A report and what is attached to it.
-pub type Said = (Report, Vec<u8>);
+pub type Reported = (Report, Vec<u8>);
 
-/// Where the programs of one worker are run.
-pub struct Desk {
+/// Runs the programs of one worker.
+pub struct Executor {
     limits: Limits,
     gauge: Gauge,
     /// The variables of the last program, while none runs.
@@ -50,10 +50,10 @@ pub struct Desk {
     stopped: Option<Kind>,
 }
 
-impl Desk {
-    /// A desk without a program.
-    pub fn new(limits: Limits, gauge: Gauge) -> Desk {
-        Desk {
+impl Executor {
+    /// A executor without a program.
+    pub fn new(limits: Limits, gauge: Gauge) -> Executor {
+        Executor {
             limits,
             gauge,
             idle: None,
@@ -73,7 +73,7 @@ impl Desk {
     }
 
     /// Carries out an order, as far as the program goes by itself.
-    pub fn obey(&mut self, order: Order, attached: Vec<u8>) -> Said {
+    pub fn obey(&mut self, order: Order, attached: Vec<u8>) -> Reported {
         self.stopped = None;
         match order {
             Order::Start(start) => self.start(start, &attached),
@@ -91,7 +91,7 @@ impl Desk {
         }
     }
 
-    fn start(&mut self, start: Start, session: &[u8]) -> Said {
+    fn start(&mut self, start: Start, session: &[u8]) -> Reported {
         let kept = self.idle.take().or_else(|| self.waiting.take().map(ReplFunctionCall::into_repl));
         let repl = match kept {
             _ if !session.is_empty() => load_idle(session),
@@ -123,7 +123,7 @@ impl Desk {
     }
 
     /// Runs a program with the helpers that it needs, or says all that must be written differently.
-    fn begin(&mut self, repl: MontyRepl, program: &str, inputs: Vec<(String, MontyObject)>) -> Said {
+    fn begin(&mut self, repl: MontyRepl, program: &str, inputs: Vec<(String, MontyObject)>) -> Reported {
         self.program = match habits::look(program, &self.functions) {
             Ok(ready) => ready,
             Err(findings) => {
@@ -144,7 +144,7 @@ impl Desk {
         self.go(|print| repl.feed_start(&text, inputs, print))
     }
 
-    fn resume(&mut self, call: u64, answer: Answer, paused: &[u8]) -> Said {
+    fn resume(&mut self, call: u64, answer: Answer, paused: &[u8]) -> Reported {
         (self.waiting, self.program) = match load_waiting(paused) {
             Ok((waiting, program)) => (Some(waiting), program),
             Err(cause) => return unusable(&cause),
@@ -155,7 +155,7 @@ impl Desk {
         self.answer(answer)
     }
 
-    fn answer(&mut self, answer: Answer) -> Said {
+    fn answer(&mut self, answer: Answer) -> Reported {
         match self.waiting.take() {
             Some(waiting) => self.go(|print| waiting.resume(result(answer), print)),
             None => unusable("no program waits for an answer"),
@@ -170,7 +170,7 @@ impl Desk {
     }
 
     /// Lets the program run until it stops for the host.
-    fn go(&mut self, first: impl FnOnce(PrintWriter<'_>) -> Step) -> Said {
+    fn go(&mut self, first: impl FnOnce(PrintWriter<'_>) -> Step) -> Reported {
         let mut step = self.run(first);
         loop {
             step = match step {
@@ -188,12 +188,12 @@ impl Desk {
     }
 
     fn run(&mut self, step: impl FnOnce(PrintWriter<'_>) -> Step) -> Step {
-        let Desk { gauge, print, .. } = self;
+        let Executor { gauge, print, .. } = self;
         gauge.watch(|| step(PrintWriter::Callback(print)))
     }
 
     /// The call for the host; or how the program goes on where the call cannot be made.
-    fn call(&mut self, call: ReplFunctionCall) -> ControlFlow<Said, Step> {
+    fn call(&mut self, call: ReplFunctionCall) -> ControlFlow<Reported, Step> {
         if call.object_id.is_some() || !self.functions.contains(&call.function_name) {
             let name = call.function_name.clone();
             return ControlFlow::Continue(
@@ -228,7 +228,7 @@ impl Desk {
         Ok((args, kwargs))
     }
 
-    fn wait(&mut self, call: ReplFunctionCall, args: Vec<Value>, kwargs: Map<String, Value>) -> Said {
+    fn wait(&mut self, call: ReplFunctionCall, args: Vec<Value>, kwargs: Map<String, Value>) -> Reported {
         self.calls += 1;
         let function = call.function_name.clone();
         let progress = ReplProgress::FunctionCall(call);
@@ -238,7 +238,7 @@ impl Desk {
         (Report::Call(Calling { call: self.calls, function, args, kwargs, printed }), state)
     }
 
-    fn save_waiting(&mut self) -> Said {
+    fn save_waiting(&mut self) -> Reported {
         let Some(call) = self.waiting.take() else { return unusable("no program waits") };
         self.save = true;
         let progress = ReplProgress::FunctionCall(call);
@@ -267,7 +267,7 @@ impl Desk {
         self.run(|print| futures.abort(error, print))
     }
 
-    fn ended(&mut self, repl: MontyRepl, object: &MontyObject) -> Said {
+    fn ended(&mut self, repl: MontyRepl, object: &MontyObject) -> Reported {
         let (value, cut_value) = self.shown(object);
         let session = self.saved(SessionRef::Idle(&repl));
         self.idle = Some(repl);
@@ -289,7 +289,7 @@ impl Desk {
         }
     }
 
-    fn failed(&mut self, failed: ReplStartError) -> Said {
+    fn failed(&mut self, failed: ReplStartError) -> Reported {
         let ReplStartError { repl, error } = failed;
         let kind = failing::kind(&error, self.stopped, repl.tracker());
         let error = self.program.as_written(error);
@@ -339,7 +339,7 @@ impl Desk {
     }
 }
 
-fn unusable(cause: &str) -> Said {
+fn unusable(cause: &str) -> Reported {
     (Report::Unusable { cause: cause.to_string() }, Vec::new())
 }
 

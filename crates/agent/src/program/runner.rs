@@ -38,7 +38,7 @@ pub(super) struct Asks {
 }
 
 /// One worker with what its programs work on.
-pub(super) struct Desk<'a> {
+pub(super) struct ProgramRunner<'a> {
     programs: &'a dyn Programs,
     call: &'a ProgramCall,
     library: Arc<Library>,
@@ -49,10 +49,14 @@ pub(super) struct Desk<'a> {
     pub spent: Duration,
 }
 
-impl<'a> Desk<'a> {
-    pub fn new(programs: &'a dyn Programs, call: &'a ProgramCall, library: Arc<Library>) -> Desk<'a> {
+impl<'a> ProgramRunner<'a> {
+    pub fn new(
+        programs: &'a dyn Programs,
+        call: &'a ProgramCall,
+        library: Arc<Library>,
+    ) -> ProgramRunner<'a> {
         let (worker, printed, spent) = (None, Printed::default(), Duration::ZERO);
-        Desk { programs, call, library, worker, printed, spent }
+        ProgramRunner { programs, call, library, worker, printed, spent }
     }
 
     /// Runs the program of the last turn, from its beginning.
@@ -177,7 +181,7 @@ impl<'a> Desk<'a> {
         answers: &mut VecDeque<Recorded>,
         session: Option<&mut Session>,
     ) -> Result<Option<Given>, Failure> {
-        if asking.wishes.is_empty() {
+        if asking.sub_queries.is_empty() {
             return Ok(Some(Given::Value(Value::Array(Vec::new()))));
         }
         let digest = functions::digest(call);
@@ -188,7 +192,7 @@ impl<'a> Desk<'a> {
             };
         }
         let Some(session) = session else { return Ok(None) };
-        let (wanted, left) = (asking.wishes.len(), session.left(self.call).calls);
+        let (wanted, left) = (asking.sub_queries.len(), session.left(self.call).calls);
         if left == 0 {
             return Err(out_of_calls(self.call.max_calls));
         }

@@ -1,7 +1,7 @@
 //! What of a conversation is written down, and how it goes on from there.
 //!
-//! Each page holds what is new: changes to the messages, digests of values that were put aside, answers that were
-//! rejected, and the small rest as it is. Invariant: a conversation resumed from its pages is the conversation that
+//! Each record holds what is new: changes to the messages, digests of values that were put aside, answers that were
+//! rejected, and the small rest as it is. Invariant: a conversation resumed from its records is the conversation that
 //! wrote them. The opening is not written down, only its digest: another prompt is another conversation.
 
 use super::{Conversation, Ending, Premise, Stage, State, opening};
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 /// How much is written down already.
 #[derive(Debug, Clone)]
 pub(super) struct Unwritten {
-    /// Something happened since the last page.
+    /// Something happened since the last record.
     pub moved: bool,
-    /// There is no page yet.
+    /// There is no record yet.
     is_first: bool,
-    /// Rejected answers on earlier pages.
+    /// Rejected answers on earlier records.
     rejected: usize,
 }
 
@@ -27,10 +27,10 @@ impl Unwritten {
     }
 }
 
-/// One page.
+/// One record.
 #[derive(Debug, Serialize, Deserialize)]
 struct Delta {
-    /// Of a first page: what the conversation is about. Whatever was written before is another one.
+    /// Of a first record: what the conversation is about. Whatever was written before is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     about: Option<Digest>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +42,7 @@ struct Delta {
     state: State,
 }
 
-/// What pages of conversations and of work with programs have in common.
+/// What records of conversations and of work with programs have in common.
 #[derive(Deserialize)]
 struct Leaf {
     #[serde(default)]
@@ -55,24 +55,24 @@ struct Leaf {
     _state: serde::de::IgnoredAny,
 }
 
-/// A page as whoever looks back reads it.
+/// A record as whoever looks back reads it.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct Piece {
     /// A conversation begins here.
     pub is_first: bool,
     pub changes: Vec<Change>,
     pub kept: Vec<Digest>,
 }
 
-impl Page {
-    /// Reads a page; `None` if it is none.
-    pub fn read(piece: &JsonText) -> Option<Page> {
+impl Piece {
+    /// Reads a record; `None` if it is none.
+    pub fn read(piece: &JsonText) -> Option<Piece> {
         let Leaf { about, changes, kept, .. } = serde_json::from_str(piece.as_str()).ok()?;
-        Some(Page { is_first: about.is_some(), changes, kept })
+        Some(Piece { is_first: about.is_some(), changes, kept })
     }
 }
 
-/// As much of a page as says where a conversation begins.
+/// As much of a record as says where a conversation begins.
 #[derive(Debug, Deserialize)]
 struct Head {
     #[serde(default)]
@@ -117,13 +117,13 @@ impl Conversation {
 
     /// Whether what happened last must be written down though nothing follows: the conversation has failed for good, and
     /// an attempt that begins anew has to know of the calls that may not be made twice.
-    pub fn is_last_page_due(&self, offer: &Offer) -> bool {
+    pub fn is_last_record_due(&self, offer: &Offer) -> bool {
         let Stage::Over(Ending::Failed(failure)) = &self.state.stage else { return false };
         let mut calls = self.transcript.messages().iter().flat_map(|message| &message.tool_calls);
         self.unwritten.moved && !failure.keeps_conversation() && calls.any(|call| !offer.is_repeatable(call))
     }
 
-    /// The conversation that wrote these pages, or a new one if they are about something else. `past` are the pages of
+    /// The conversation that wrote these records, or a new one if they are about something else. `past` are the records of
     /// conversations before, which came to nothing.
     pub fn resume(
         premise: &Premise<'_>,

@@ -1,7 +1,7 @@
 //! What is written down, and how it goes on from there.
 //!
 //! Pages have the form of a conversation's, so that whoever shows those shows these. Each holds what is new: messages,
-//! answers, and the small rest as it is. Invariant: a session resumed from its pages is the session that wrote them.
+//! answers, and the small rest as it is. Invariant: a session resumed from its records is the session that wrote them.
 
 use super::session::{Recorded, Session, State};
 use crate::transcript::Change;
@@ -11,25 +11,25 @@ use serde::{Deserialize, Serialize};
 /// How much is written down already.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unwritten {
-    /// Something happened since the last page.
+    /// Something happened since the last record.
     pub moved: bool,
-    /// There is a page.
+    /// There is a record.
     begun: bool,
-    /// Answers on earlier pages.
+    /// Answers on earlier records.
     answers: usize,
 }
 
-/// One page.
+/// One record.
 #[derive(Debug, Serialize, Deserialize)]
 struct Delta {
-    /// Of a first page: what it is about. Whatever was written before is something else.
+    /// Of a first record: what it is about. Whatever was written before is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     about: Option<Digest>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     changes: Vec<Change>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     answers: Vec<Recorded>,
-    /// The waiting program, which is put aside with this page. Not among what a conversation keeps: nobody asks for it
+    /// The waiting program, which is put aside with this record. Not among what a conversation keeps: nobody asks for it
     /// by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     saved: Option<Digest>,
@@ -61,7 +61,7 @@ impl Session {
         JsonText::of(&delta)
     }
 
-    /// The session that wrote these pages, or a new one if they are about something else.
+    /// The session that wrote these records, or a new one if they are about something else.
     pub fn resume(call: &ProgramCall, pieces: &[JsonText]) -> Result<Session, Failure> {
         let unreadable = |error: serde_json::Error| damaged(&error.to_string());
         let heads = pieces.iter().map(|piece| serde_json::from_str::<Head>(piece.as_str()));

@@ -7,10 +7,10 @@ use convoke_model::{Digest, Failure, JsonText, Usage};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-/// One attempt's diary.
-pub trait Diary: Send + Sync {
+/// One attempt's turn log.
+pub trait TurnLog: Send + Sync {
     /// Makes a piece durable, with the large values that it names.
-    fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>>;
+    fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>>;
 
     /// Makes durable which tools the attempt may use, by their full names: its contract's from here on. Once, and before its
     /// first call.
@@ -22,26 +22,26 @@ pub trait Diary: Send + Sync {
 
 /// What is written down at once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Page {
-    /// What is new since the last page.
+pub struct TurnRecord {
+    /// What is new since the last record.
     pub piece: JsonText,
     /// Large values, which the piece names by their digests.
     pub kept: Vec<JsonText>,
-    /// What was used since the last page.
+    /// What was used since the last record.
     pub usage: Usage,
 }
 
-/// An attempt's line to whoever launched it: capacity, reports, and the diary.
-pub trait Line: crate::Admission + crate::Sink + Diary {}
+/// An attempt's link to the engine that launched it: capacity, reports and the turn log.
+pub trait EngineLink: crate::Admission + crate::Sink + TurnLog {}
 
-impl<T: crate::Admission + crate::Sink + Diary> Line for T {}
+impl<T: crate::Admission + crate::Sink + TurnLog> EngineLink for T {}
 
-/// A line on which everything is admitted, nothing is heard and nothing is kept.
+/// A link on which everything is admitted, nothing is heard and nothing is kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Alone;
 
-impl Diary for Alone {
-    fn record(&self, _page: Page) -> BoxFuture<'_, Result<(), Failure>> {
+impl TurnLog for Alone {
+    fn record(&self, _page: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
