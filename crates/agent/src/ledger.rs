@@ -1,8 +1,9 @@
 //! What an attempt has used so far, in tokens and money.
 //!
-//! Where a service says nothing, we estimate and say that we did: four characters are a token.
+//! Where a service says nothing, tokens are estimated from the text (`excerpt`) and marked as an estimate.
 
 use crate::{Message, Reply};
+use convoke_model::excerpt::tokens;
 use convoke_model::{Class, Failure, Prices, Usage};
 
 /// Adds up the calls of one attempt.
@@ -69,7 +70,7 @@ impl<'a> Ledger<'a> {
         let used = Usage {
             calls: 1,
             input_tokens: open.input_tokens,
-            output_tokens: tokens_of(heard),
+            output_tokens: tokens(heard),
             estimated: true,
             ..Usage::default()
         };
@@ -95,19 +96,13 @@ fn was_worked_on(failure: &Failure, heard: &str) -> bool {
     !heard.is_empty() || matches!(failure.class, Class::Timeout | Class::Cancelled)
 }
 
-/// Our estimate of the tokens in a text.
-pub fn tokens_of(text: &str) -> u64 {
-    text.len().div_ceil(4) as u64
-}
-
 /// Our estimate of the tokens in a request.
 pub fn tokens_in(messages: &[Message]) -> u64 {
     let of_calls = |message: &Message| -> u64 {
-        message.tool_calls.iter().map(|call| tokens_of(&call.name) + tokens_of(call.arguments.as_str())).sum()
+        message.tool_calls.iter().map(|call| tokens(&call.name) + tokens(call.arguments.as_str())).sum()
     };
-    let of_thoughts =
-        |message: &Message| message.thoughts.as_ref().map_or(0, |text| tokens_of(text.as_str()));
-    messages.iter().map(|message| tokens_of(&message.text) + of_calls(message) + of_thoughts(message)).sum()
+    let of_thoughts = |message: &Message| message.thoughts.as_ref().map_or(0, |text| tokens(text.as_str()));
+    messages.iter().map(|message| tokens(&message.text) + of_calls(message) + of_thoughts(message)).sum()
 }
 
 #[cfg(test)]

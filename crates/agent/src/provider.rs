@@ -5,7 +5,8 @@
 //! parameter, without that parameter. A dropped future must close its connection at once, because that is how an attempt is
 //! cancelled. Tools are offered and asked for here; whether one may be called, and calling it, is decided elsewhere.
 
-use crate::{Sink, tokens_in, tokens_of};
+use crate::{Sink, tokens_in};
+use convoke_model::excerpt::tokens;
 use convoke_model::{
     Answer, Ask, Class, Contract, Failure, JsonText, OutputSchema, PhaseTimeouts, ProviderSettings, TaskId,
     Usage,
@@ -224,7 +225,7 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// Our estimate of the tokens that it takes in a request.
     pub fn tokens(&self) -> u64 {
-        tokens_of(&self.name) + tokens_of(&self.description) + tokens_of(&self.input_schema.to_string())
+        tokens(&self.name) + tokens(&self.description) + tokens(&self.input_schema.to_string())
     }
 }
 

@@ -5,6 +5,7 @@
 //! is something to route on, not a failure; but where the declared object is missing it says why.
 
 use crate::ScriptResult;
+use convoke_model::excerpt::last_chars;
 use convoke_model::fit;
 use convoke_model::{Class, Failure, JsonText, OutputSchema, ScriptCall, reason};
 use indexmap::IndexMap;
@@ -74,17 +75,12 @@ fn unfit(step: &str, call: &ScriptCall, reason: &str, what: &str) -> Failure {
 
 /// A command that broke off is told as that, by the end of what it said, and not by what it did not come to write.
 fn crashed(step: &str, call: &ScriptCall, code: i32, stderr: &str) -> Failure {
-    let said = match end_of(stderr.trim()) {
+    let said = match last_chars(stderr.trim(), TOLD) {
         "" => String::new(),
         said => format!(": {said}"),
     };
     let message = format!("step `{step}`: `{}` ended with exit code {code}{said}", call.command);
     Failure::new(Class::InvalidOutput, message).reason(reason::EXIT_CODE)
-}
-
-fn end_of(text: &str) -> &str {
-    let start = text.char_indices().rev().nth(TOLD - 1).map_or(0, |(at, _)| at);
-    &text[start..]
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::conversation::{Written, leftovers};
 use crate::driver::unused;
 use crate::fallback::Models;
 use crate::ledger::Ledger;
-use crate::shown;
+use crate::tool_names;
 use crate::{
     Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Provider, Purpose, Report, Tool, Toolbox,
     TurnRecord,
@@ -84,7 +84,7 @@ impl Talk<'_> {
 
     async fn begin(&self, offer: &Offer, cut_off: impl Future<Output = Failure>) -> AttemptEnd {
         let shown =
-            self.call.settings.show_tools.then(|| (shown::named(self.call, offer), self.uncallable()));
+            self.call.settings.show_tools.then(|| (tool_names::named(self.call, offer), self.uncallable()));
         let (call, offer) = shown.as_ref().map_or((self.call, offer), |(call, offer)| (call, offer));
         let premise = Premise { call, step: &self.assignment.step, offer, contract: self.contract };
         match self.conversation(&premise) {

@@ -5,10 +5,9 @@
 //! step's own models; any other model has the smaller of that and its known one. A coding agent minds its own context.
 
 use convoke_model::catalog::known_window;
+use convoke_model::excerpt::{bytes_of_tokens, tokens};
 use convoke_model::{AgentCall, MAX_TOKENS, WindowSource};
 
-/// Bytes to a token.
-const BYTES: u64 = 4;
 /// What a text has at least, in bytes: fewer say nothing.
 const LEAST: usize = 200;
 
@@ -37,16 +36,16 @@ fn is_own(call: &AgentCall, model: &str) -> bool {
 pub(crate) fn bytes_beside(call: &AgentCall, model: &str, beside: &[&str]) -> usize {
     let Some(window) = window_of(call, model) else { return usize::MAX };
     let answer = call.settings.max_tokens.unwrap_or(MAX_TOKENS).min(window / 4);
-    let words: u64 = beside.iter().map(|text| (text.len() as u64).div_ceil(BYTES)).sum();
+    let words: u64 = beside.iter().map(|text| tokens(text)).sum();
     let left = window.saturating_sub(answer + window / 16 + words);
-    usize::try_from(left.saturating_mul(BYTES)).unwrap_or(usize::MAX)
+    bytes_of_tokens(left)
 }
 
-/// How many bytes each of two texts may keep of so many: the first a third of them, and each what the other leaves.
-pub(crate) fn shared(bytes: usize, first: &str, second: &str) -> (usize, usize) {
+/// How many bytes two texts of these lengths may keep of so many: the first a third of them, and each what the other leaves.
+pub(crate) fn shared(bytes: usize, first: usize, second: usize) -> (usize, usize) {
     let third = bytes / 3;
-    let second_most = bytes.saturating_sub(first.len().min(third)).max(LEAST);
-    let first_most = bytes.saturating_sub(second.len().min(second_most)).max(LEAST);
+    let second_most = bytes.saturating_sub(first.min(third)).max(LEAST);
+    let first_most = bytes.saturating_sub(second.min(second_most)).max(LEAST);
     (first_most, second_most)
 }
 
@@ -56,10 +55,9 @@ mod tests {
 
     #[test]
     fn each_text_has_what_the_other_leaves() {
-        let text = |length: usize| "x".repeat(length);
-        assert_eq!(shared(9_000, &text(100), &text(20_000)), (200, 8_900));
-        assert_eq!(shared(9_000, &text(20_000), &text(20_000)), (3_000, 6_000));
-        assert_eq!(shared(9_000, &text(20_000), &text(1_000)), (8_000, 6_000));
-        assert_eq!(shared(usize::MAX, &text(5), &text(7)).1, usize::MAX - 5);
+        assert_eq!(shared(9_000, 100, 20_000), (200, 8_900));
+        assert_eq!(shared(9_000, 20_000, 20_000), (3_000, 6_000));
+        assert_eq!(shared(9_000, 20_000, 1_000), (8_000, 6_000));
+        assert_eq!(shared(usize::MAX, 5, 7).1, usize::MAX - 5);
     }
 }

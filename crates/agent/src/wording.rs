@@ -5,6 +5,7 @@
 use crate::Misfit;
 use crate::window::shared;
 use convoke_model::OutputSchema;
+use convoke_model::excerpt::headed;
 
 /// Texts that are shown to a grader are cut here, so that grading never costs more than answering.
 const GRADED_PROMPT: usize = 24_000;
@@ -64,13 +65,13 @@ pub fn repair_system(schema: Option<&OutputSchema>) -> String {
 pub fn repair_prompt(violation: &str, answer: &str) -> String {
     format!(
         "The answer below cannot be used: {violation}.\n\n--- The answer ---\n{}\n--- End of the answer ---",
-        cut(answer, GRADED_OUTPUT)
+        headed(answer, GRADED_OUTPUT, "")
     )
 }
 
 /// The prompt once more, with what the grader found and so many bytes of the answer.
 pub fn answer_again(prompt: &str, answer: &str, most: usize, issues: &[String]) -> String {
-    let answer = within(answer, most);
+    let answer = headed(answer, most, "");
     let issues: String = issues.iter().map(|issue| format!("- {issue}\n")).collect();
     format!(
         "{prompt}\n\n--- Your previous answer ---\n{answer}\n--- It was reviewed and must be improved ---\n{issues}\
@@ -91,29 +92,14 @@ pub fn grader_system(criteria: &str) -> String {
 
 /// What the grader looks at, of task and output so many bytes together.
 pub fn grader_prompt(step: &str, prompt: &str, output: &str, most: usize) -> String {
-    let (prompt, output) = (cut(prompt, GRADED_PROMPT), cut(output, GRADED_OUTPUT));
-    let (of_prompt, of_output) = shared(most, &prompt, &output);
+    let (most_of_prompt, most_of_output) = (GRADED_PROMPT.min(prompt.len()), GRADED_OUTPUT.min(output.len()));
+    let (of_prompt, of_output) = shared(most, most_of_prompt, most_of_output);
     format!(
         "Step: {step}\n\n--- The task it was given ---\n{}\n--- End of the task ---\n\n--- Its output ---\n{}\n\
          --- End of the output ---",
-        within(&prompt, of_prompt),
-        within(&output, of_output)
+        headed(prompt, of_prompt.min(GRADED_PROMPT), ""),
+        headed(output, of_output.min(GRADED_OUTPUT), "")
     )
-}
-
-/// A text up to so many bytes.
-fn within(text: &str, bytes: usize) -> String {
-    match text.len() <= bytes {
-        true => text.to_owned(),
-        false => cut(text, text[..text.floor_char_boundary(bytes)].chars().count()),
-    }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((at, _)) => format!("{}\n… ({} bytes left out)", &text[..at], text.len() - at),
-    }
 }
 
 #[cfg(test)]
@@ -133,8 +119,8 @@ mod tests {
     #[test]
     fn long_outputs_are_cut_and_say_so() {
         let prompt = grader_prompt("s", "p", &"é".repeat(GRADED_OUTPUT + 5), usize::MAX);
-        assert!(prompt.contains("… (10 bytes left out)"));
+        assert!(prompt.contains(&format!("é\n[… {} more characters]", GRADED_OUTPUT / 2 + 5)));
         let small = grader_prompt("s", &"p".repeat(9_000), &"é".repeat(9_000), 6_000);
-        assert!(small.len() < 6_400 && small.matches("bytes left out").count() == 2, "{}", small.len());
+        assert!(small.len() < 6_400 && small.matches("more characters]").count() == 2, "{}", small.len());
     }
 }

@@ -4,6 +4,7 @@
 //! pattern is searched for. Every message names the field, what is expected and what came, because it is sent back to
 //! the model word for word. A value that fits costs no allocation.
 
+use crate::excerpt::first_chars;
 use crate::{OutputField, OutputSchema};
 use fancy_regex::Regex;
 use indexmap::IndexMap;
@@ -37,10 +38,9 @@ pub fn describe(value: &Value) -> String {
 
 fn quoted(text: &str) -> String {
     const MOST: usize = 60;
-    if text.chars().count() <= MOST {
-        return format!("{text:?}");
-    }
-    format!("{:?}…", text.chars().take(MOST).collect::<String>())
+    let shown = first_chars(text, MOST);
+    let mark = if shown.len() < text.len() { "…" } else { "" };
+    format!("{shown:?}{mark}")
 }
 
 /// Where in the value we are; written out only when something is wrong there.

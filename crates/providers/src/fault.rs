@@ -3,6 +3,7 @@
 //! The class comes from the status and the machine-readable code, never from the words. The words are passed on.
 
 use crate::dates::seconds_of;
+use convoke_model::excerpt::clipped;
 use convoke_model::{Class, Failure, reason};
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
@@ -71,7 +72,7 @@ impl Fault {
         let code = format!("{} {} {} {reason}", text("code"), text("type"), text("status"));
         let parameter = text("param");
         let retry_after_ms = detail("retryDelay").and_then(millis_of_delay);
-        Fault { status, code, parameter, message: cut(&message), retry_after_ms }
+        Fault { status, code, parameter, message: clipped(message.trim(), MOST_WORDS), retry_after_ms }
     }
 
     /// Whether the request itself was refused.
@@ -161,14 +162,6 @@ fn hint(class: Class, reason: &str) -> Option<&'static str> {
         (_, reason::CONTEXT_OVERFLOW) => Some("shorten the prompt, or set `context.max_tokens`"),
         (_, "bad_request") => Some("check the model's name and the request's parameters"),
         _ => None,
-    }
-}
-
-fn cut(words: &str) -> String {
-    let words = words.trim();
-    match words.char_indices().nth(MOST_WORDS) {
-        Some((at, _)) => format!("{}…", &words[..at]),
-        None => words.to_owned(),
     }
 }
 

@@ -3,7 +3,8 @@
 //! Arguments of a call are a structured answer where no tools were offered, and those of [`ANSWER_TOOL`] are one
 //! always. Where a service says nothing of tokens, they are estimated.
 
-use convoke_agent::{Finish, Reply, Request, ToolCall, tokens_of};
+use convoke_agent::{Finish, Reply, Request, ToolCall};
+use convoke_model::excerpt::tokens;
 use convoke_model::{JsonText, Usage};
 
 /// The tool by which a service without a mode for structured answers is made to give one.
@@ -85,11 +86,11 @@ impl Parts {
 }
 
 fn estimate(request: &Request<'_>, text: &str, calls: &[ToolCall]) -> Usage {
-    let calls = calls.iter().map(|call| tokens_of(&call.name) + tokens_of(call.arguments.as_str()));
+    let calls = calls.iter().map(|call| tokens(&call.name) + tokens(call.arguments.as_str()));
     Usage {
         calls: 1,
         input_tokens: request.tokens(),
-        output_tokens: tokens_of(text) + calls.sum::<u64>(),
+        output_tokens: tokens(text) + calls.sum::<u64>(),
         estimated: true,
         ..Usage::default()
     }

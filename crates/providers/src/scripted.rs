@@ -8,7 +8,8 @@
 mod made_up;
 mod replies;
 
-use convoke_agent::{Finish, Provider, Reply, Report, Request, Role, Sink, ToolCall, tokens_of};
+use convoke_agent::{Finish, Provider, Reply, Report, Request, Role, Sink, ToolCall};
+use convoke_model::excerpt::tokens;
 use convoke_model::{Class, Failure, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
 use replies::{Entry, Outcome, Script, Wanted};
@@ -109,7 +110,7 @@ fn prompt<'a>(request: &Request<'a>) -> &'a str {
 }
 
 fn reply(request: &Request<'_>, text: String, usage: Option<(u64, u64)>) -> Reply {
-    let (input_tokens, output_tokens) = usage.unwrap_or_else(|| (request.tokens(), tokens_of(&text)));
+    let (input_tokens, output_tokens) = usage.unwrap_or_else(|| (request.tokens(), tokens(&text)));
     let usage =
         Usage { calls: 1, input_tokens, output_tokens, estimated: usage.is_none(), ..Usage::default() };
     Reply::said(text, Finish::Stop, usage, request.model)

@@ -8,6 +8,7 @@
 use super::{gauge::Gauge, recall};
 use crate::{Message, Role, shelf, tokens_in};
 use convoke_model::JsonText;
+use convoke_model::excerpt::BYTES_PER_TOKEN;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Write;
@@ -99,7 +100,7 @@ pub(crate) fn cut_for(messages: &[Message], gauge: Gauge, excess: u64) -> Option
         .collect();
     let longest = lengths.iter().copied().max().filter(|longest| *longest > SHORTEST)?;
     let saved = |limit: u64| -> u64 {
-        lengths.iter().map(|length| gauge.weighed(tokens_of_bytes(length.saturating_sub(limit)))).sum()
+        lengths.iter().map(|length| gauge.weighed(saved_tokens(length.saturating_sub(limit)))).sum()
     };
     let (mut low, mut high) = (SHORTEST, longest);
     while low < high {
@@ -109,8 +110,9 @@ pub(crate) fn cut_for(messages: &[Message], gauge: Gauge, excess: u64) -> Option
     Some(low)
 }
 
-fn tokens_of_bytes(bytes: u64) -> u64 {
-    bytes / 4
+/// Rounded down: what is saved must not be less than it is taken for.
+fn saved_tokens(bytes: u64) -> u64 {
+    bytes / BYTES_PER_TOKEN
 }
 
 fn last_turn(messages: &[Message]) -> impl Iterator<Item = &Message> {

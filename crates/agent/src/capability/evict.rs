@@ -4,9 +4,7 @@
 //! the whole can be read, stands in the gap.
 
 use super::recall;
-
-/// A line's end this close to a cut is taken instead, in bytes.
-const NEAR: usize = 200;
+use convoke_model::excerpt::head_and_tail;
 
 /// Whether a text has more characters than this.
 pub(crate) fn is_longer(text: &str, most: u64) -> bool {
@@ -16,17 +14,7 @@ pub(crate) fn is_longer(text: &str, most: u64) -> bool {
 
 /// The beginning and the end of a text, together about as long as `most` characters.
 pub(crate) fn shown(text: &str, most: u64, name: &str) -> String {
-    let tail = (most / 4) as usize;
-    let head = most as usize - tail;
-    let end_of_head = text.char_indices().nth(head).map_or(text.len(), |(at, _)| at);
-    let start_of_tail = match tail {
-        0 => text.len(),
-        _ => text.char_indices().rev().nth(tail - 1).map_or(0, |(at, _)| at).max(end_of_head),
-    };
-    let (head, tail) =
-        (&text[..line_end_before(text, end_of_head)], &text[line_end_after(text, start_of_tail)..]);
-    let left_out = text[head.len()..text.len() - tail.len()].chars().count();
-    format!("{head}\n{}\n{tail}", gap(left_out, name))
+    head_and_tail(text, most as usize, |left_out| gap(left_out, name))
 }
 
 fn gap(left_out: usize, name: &str) -> String {
@@ -34,16 +22,6 @@ fn gap(left_out: usize, name: &str) -> String {
         "[… {left_out} characters are left out here; the whole is kept as `{name}`: read it with `{}` …]",
         recall::NAME
     )
-}
-
-fn line_end_before(text: &str, cut: usize) -> usize {
-    let from = text.floor_char_boundary(cut.saturating_sub(NEAR.min(cut / 10)));
-    text[from..cut].rfind('\n').map_or(cut, |at| from + at)
-}
-
-fn line_end_after(text: &str, cut: usize) -> usize {
-    let to = text.ceil_char_boundary((cut + NEAR.min((text.len() - cut) / 10)).min(text.len()));
-    text[cut..to].find('\n').map_or(cut, |at| cut + at + 1)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use super::compact;
 use crate::{ToolCall, ToolResult, ToolSpec};
 use convoke_model::JsonText;
+use convoke_model::excerpt::{around, place_of};
 use serde_json::{Value, json};
 
 /// What models call it; tools of servers have their server's name in front.
@@ -71,14 +72,14 @@ impl ReadRequest {
 
     fn slice(&self, text: &str, most: usize) -> String {
         let length = self.length.unwrap_or(most).min(most);
-        let start = byte_at(text, self.from);
-        let end = start + byte_at(&text[start..], length);
+        let start = place_of(text, self.from);
+        let end = start + place_of(&text[start..], length);
         let (all, to) = (text.chars().count(), self.from + text[start..end].chars().count());
         format!("{}, characters {} to {to} of {all}:\n{}", self.name, self.from, &text[start..end])
     }
 
     fn places(&self, text: &str, wanted: &str, most: usize) -> String {
-        let start = byte_at(text, self.from);
+        let start = place_of(text, self.from);
         let found: Vec<usize> =
             text[start..].match_indices(wanted).take(MOST_PLACES + 1).map(|(at, _)| start + at).collect();
         if found.is_empty() {
@@ -100,16 +101,9 @@ impl ReadRequest {
     }
 }
 
-/// Where the character with this number begins, or the end.
-fn byte_at(text: &str, character: usize) -> usize {
-    text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
-}
-
 /// A piece of text around a place, on one line.
 fn surroundings(text: &str, at: usize, length: usize) -> String {
-    let from = text.floor_char_boundary(at.saturating_sub(AROUND));
-    let to = text.ceil_char_boundary((at + length.min(AROUND) + AROUND).min(text.len()));
-    text[from..to].replace(['\n', '\r'], " ")
+    around(text, at..at + length.min(AROUND), AROUND).replace(['\n', '\r'], " ")
 }
 
 /// A kept value as an agent reads it: a result is its text, turns are told.

@@ -8,6 +8,7 @@ use super::Piece;
 use crate::transcript::Change;
 use crate::{Message, Offer, ToolCall};
 use convoke_model::JsonText;
+use convoke_model::excerpt::clipped;
 use std::fmt::Write;
 
 /// Calls that are told; of more, the last ones.
@@ -32,7 +33,7 @@ pub(super) fn told(offer: &Offer, pieces: &[JsonText]) -> Option<String> {
         let _ = write!(words, "\n- ({left_out} earlier calls are left out here)");
     }
     for Made { call, result } in &lasting[left_out..] {
-        let arguments = clipped(call.arguments.as_str());
+        let arguments = clipped(call.arguments.as_str(), MOST_TEXT);
         let _ = write!(words, "\n- {} {arguments}: {}", call.name, outcome(result.as_ref()));
     }
     Some(words)
@@ -69,15 +70,8 @@ fn inserted(record: Piece) -> Vec<Message> {
 fn outcome(result: Option<&Message>) -> String {
     let known = result.and_then(|message| Some((message, message.result_of.as_ref()?)));
     match known.filter(|(_, of)| !of.unknown) {
-        Some((message, of)) if of.failed => format!("it failed: {}", clipped(&message.text)),
-        Some((message, _)) => format!("it gave: {}", clipped(&message.text)),
+        Some((message, of)) if of.failed => format!("it failed: {}", clipped(&message.text, MOST_TEXT)),
+        Some((message, _)) => format!("it gave: {}", clipped(&message.text, MOST_TEXT)),
         None => "its outcome is unknown; check whether it took effect before you do it again".to_owned(),
-    }
-}
-
-fn clipped(text: &str) -> String {
-    match text.char_indices().nth(MOST_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }

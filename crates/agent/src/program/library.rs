@@ -4,6 +4,7 @@
 
 use super::worker::{ErrorKind, Given};
 use convoke_model::ProgramSource;
+use convoke_model::excerpt::{first_chars, last_chars, one_line, place_of};
 use convoke_model::synthesis::{bare, readable};
 use regex::{Regex, RegexBuilder};
 use serde_json::{Value, json};
@@ -143,8 +144,7 @@ impl Output {
     /// The beginning, in one line.
     pub fn prefix(&self, chars: usize) -> String {
         let start = first_chars(&self.text, chars * 2);
-        let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
-        first_chars(&line, chars).to_owned()
+        first_chars(&one_line(start), chars).to_owned()
     }
 
     /// As Python slices a text.
@@ -152,25 +152,9 @@ impl Output {
         let length = self.chars as i64;
         let place = |place: i64| if place < 0 { (length + place).max(0) } else { place.min(length) };
         let (start, end) = (place(start) as usize, place(end.unwrap_or(length)) as usize);
-        let rest = &self.text[byte_at(&self.text, start)..];
-        &rest[..byte_at(rest, end.saturating_sub(start))]
+        let rest = &self.text[place_of(&self.text, start)..];
+        &rest[..place_of(rest, end.saturating_sub(start))]
     }
-}
-
-fn byte_at(text: &str, chars: usize) -> usize {
-    if text.is_ascii() {
-        return chars.min(text.len());
-    }
-    text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
-}
-
-pub(super) fn first_chars(text: &str, chars: usize) -> &str {
-    &text[..text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)]
-}
-
-fn last_chars(text: &str, chars: usize) -> &str {
-    let start = text.char_indices().rev().take(chars).last().map_or(text.len(), |(at, _)| at);
-    &text[start..]
 }
 
 #[cfg(test)]

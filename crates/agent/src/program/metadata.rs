@@ -3,8 +3,9 @@
 //! Kept true: it is never longer than the stated number of characters, however many outputs there are and whatever
 //! they are called. Where not all can be described, some from everywhere are; programs list the rest.
 
-use super::library::{Library, first_chars};
+use super::library::Library;
 use convoke_model::Missing;
+use convoke_model::excerpt::first_chars;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -9,6 +9,7 @@ use super::wording::{self, Left};
 use super::worker::{ErrorKind, Given, Trouble, TroubleKind};
 use crate::transcript::Transcript;
 use crate::{Finish, Message, Reply, Role};
+use convoke_model::excerpt::first_chars;
 use convoke_model::{Class, Digest, Failure, ProgramAnswer, ProgramCall, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -116,7 +117,7 @@ impl Printed {
         let is_whole = kept == self.chars;
         if is_whole {
             let room = usize::try_from(most.saturating_sub(kept)).unwrap_or(usize::MAX);
-            self.text.push_str(super::library::first_chars(text, room));
+            self.text.push_str(first_chars(text, room));
         }
         self.chars += text.chars().count() as u64 + cut;
     }

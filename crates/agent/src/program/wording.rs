@@ -2,9 +2,9 @@
 //!
 //! Kept true: what it is told about a program is never longer than the stated number of characters.
 
-use super::library::first_chars;
 use super::session::Printed;
 use super::worker::Trouble;
+use convoke_model::excerpt::{first_chars, within};
 use convoke_model::{OutputSchema, ProgramCall};
 use serde_json::Value;
 use std::fmt::Write;
@@ -126,7 +126,7 @@ fn told(words: &str, printed: &Printed, (what, came): (&str, &str), left: Left, 
     let left = left.words();
     // Beside the parts that are cut: the headings below and the numbers in them.
     let room = budget.saturating_sub(words.chars().count() + left.chars().count() + 160);
-    let came = cut(came, room / 2);
+    let came = within(came, room / 2);
     let came = if came.is_empty() { String::new() } else { format!("\n\n{what}:\n{came}") };
     let room = room.saturating_sub(came.chars().count());
     let out = match (printed.chars, first_chars(&printed.text, room)) {
@@ -142,14 +142,6 @@ fn told(words: &str, printed: &Printed, (what, came): (&str, &str), left: Left, 
         }
     };
     format!("{words}{came}{out}{left}")
-}
-
-fn cut(text: &str, most: usize) -> String {
-    let shown = first_chars(text, most);
-    match shown.len() == text.len() {
-        true => text.to_owned(),
-        false => format!("{}…", first_chars(shown, most.saturating_sub(1))),
-    }
 }
 
 #[cfg(test)]

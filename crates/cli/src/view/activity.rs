@@ -3,14 +3,12 @@
 //! Nothing of it is in the journal: it is shown and forgotten. Events take it away again, so a task that has ended, or
 //! whose turn is recorded, has none.
 
+use convoke_model::excerpt::{last_chars, tokens_of_bytes};
 use convoke_model::{Event, TaskId};
 use std::collections::HashMap;
 
 /// Characters of a text's end that are kept.
 const TAIL: usize = 160;
-
-/// How many characters a token has, roughly; only until the service says how many tokens there were.
-const CHARACTERS_OF_A_TOKEN: u64 = 4;
 
 /// Something that a task does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,22 +40,19 @@ pub struct Now {
     pub tools: Vec<String>,
     /// The end of the text that has come in.
     pub tail: String,
-    characters: u64,
+    bytes: u64,
 }
 
 impl Now {
-    /// Tokens that have come in and are not recorded yet, about.
+    /// Tokens that have come in and are not recorded yet: an estimate, until the service says how many there were.
     pub fn tokens(&self) -> u64 {
-        self.characters.div_ceil(CHARACTERS_OF_A_TOKEN)
+        tokens_of_bytes(self.bytes)
     }
 
     fn hear(&mut self, text: &str) {
-        self.characters += text.chars().count() as u64;
+        self.bytes += text.len() as u64;
         self.tail.push_str(text);
-        let too_many = self.tail.chars().count().saturating_sub(TAIL);
-        if too_many > 0 {
-            self.tail = self.tail.chars().skip(too_many).collect();
-        }
+        self.tail.drain(..self.tail.len() - last_chars(&self.tail, TAIL).len());
     }
 }
 

@@ -1,6 +1,7 @@
 //! What kind of failure an exception is.
 
 use crate::outcome::Kind;
+use convoke_model::excerpt::clipped_bytes;
 use monty_types::{ExcType, MontyException, ResourceTracker};
 
 /// The longest message and traceback that are told. The end of a traceback says more than its beginning.
@@ -35,12 +36,7 @@ pub fn line(error: &MontyException) -> Option<u32> {
 
 /// The exception in one line.
 pub fn message(error: &MontyException) -> String {
-    let mut message = error.summary();
-    if message.len() > MESSAGE {
-        message.truncate(message.floor_char_boundary(MESSAGE));
-        message.push('…');
-    }
-    message
+    clipped_bytes(&error.summary(), MESSAGE)
 }
 
 /// Python's traceback, or its end.
@@ -55,5 +51,5 @@ pub fn traceback(error: &MontyException) -> String {
         let from = whole.ceil_char_boundary(whole.len() - TRACEBACK.min(whole.len()));
         return format!("…{}", &whole[from..]);
     }
-    format!("{}…", &whole[..whole.floor_char_boundary(TRACEBACK)])
+    clipped_bytes(&whole, TRACEBACK)
 }

@@ -1,5 +1,6 @@
 //! What a listing says about a run, as a fold of its events.
 
+use convoke_model::excerpt::{clipped, one_line};
 use convoke_model::{Absences, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -54,11 +55,7 @@ const SENTENCE: usize = 48;
 
 /// The beginning of a sentence, in one line.
 fn head(sentence: &str) -> String {
-    let line = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SENTENCE) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    clipped(&one_line(sentence), SENTENCE)
 }
 
 /// How a task stands.

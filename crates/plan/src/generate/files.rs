@@ -8,6 +8,7 @@ use crate::compile::InputError;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Input, Kind, Plan};
 use crate::source::{SourceReadError, Sources, expand};
+use convoke_model::excerpt::headed;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -74,7 +75,7 @@ impl Texts {
     }
 
     fn keep(&mut self, path: &str, bytes: Vec<u8>) -> Result<(), String> {
-        let text = shortened(text_of(bytes).ok_or("binary, or not UTF-8 text")?);
+        let text = headed(&text_of(bytes).ok_or("binary, or not UTF-8 text")?, MOST_OF_A_FILE, "");
         self.bytes += text.len();
         if self.bytes > MOST_IN_ALL {
             return Err(format!(
@@ -219,16 +220,6 @@ fn warning(message: String) -> Diagnostic {
 
 fn text_of(bytes: Vec<u8>) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
-}
-
-fn shortened(mut text: String) -> String {
-    let whole = text.len();
-    if whole > MOST_OF_A_FILE {
-        text.truncate(text.floor_char_boundary(MOST_OF_A_FILE));
-        let kept = text.len();
-        text.push_str(&format!("\n[cut here: the first {kept} of {whole} bytes]"));
-    }
-    text
 }
 
 /// The texts of a text or a list; what else stands in a list is shown as JSON, as in a prompt.

@@ -12,6 +12,7 @@ mod schema;
 mod set;
 mod yaml;
 
+use convoke_model::excerpt::clipped;
 pub use duration::{DurationError, LONGEST_WAIT, check_wait, parse_duration, seconds};
 pub use input::{InputType, fits_type, read_by_look, read_by_type, read_json_or_text, zero_value};
 pub use output::read_output;
@@ -32,10 +33,6 @@ pub struct ValueError {
 impl ValueError {
     pub(crate) fn new(expected: impl Into<String>, text: &str) -> ValueError {
         const MOST: usize = 80;
-        let found = match text.char_indices().nth(MOST) {
-            Some((end, _)) => format!("`{}…`", &text[..end]),
-            None => format!("`{text}`"),
-        };
-        ValueError { expected: expected.into(), found }
+        ValueError { expected: expected.into(), found: format!("`{}`", clipped(text, MOST)) }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::edges::{Edge, EdgeKind, edges, members};
 use crate::plan::{ForEach, Kind, Node, NodeIx, Plan, Workflow};
+use convoke_model::excerpt::{clipped, one_line};
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -162,11 +163,7 @@ fn dot_shape(kind: &Kind) -> &'static str {
 }
 
 fn short(label: &str) -> String {
-    let line = label.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LABEL) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    clipped(&one_line(label), LABEL)
 }
 
 /// Mermaid takes entities inside quotes, and nothing else that could end them.

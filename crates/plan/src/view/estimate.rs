@@ -8,12 +8,11 @@ use crate::plan::{
     Agent, Condition, ForEach, Kind, Node, NodeIx, On, Plan, Reduce, Strategy, Text, Trigger, Workflow,
 };
 use convoke_model::Role;
+use convoke_model::excerpt::tokens_of_bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// Characters to a token.
-const CHARS_PER_TOKEN: u64 = 4;
 /// Tokens of an answer where nobody says.
 const ANSWER_TOKENS: u64 = 4096;
 
@@ -226,22 +225,22 @@ fn by_levels(mut outputs: u64, ratio: u64) -> u64 {
     asked
 }
 
-/// The least that a text comes to: the characters outside its braces, nothing where a part may be left out.
+/// The least that a text comes to: the bytes outside its braces, nothing where a part may be left out.
 fn tokens(plan: &Plan, text: &Text) -> u64 {
-    let characters = match text {
-        Text::Literal(text) => text.chars().count(),
-        Text::Template(id) => certain_characters(&plan.templates[id.0 as usize].text),
+    let bytes = match text {
+        Text::Literal(text) => text.len(),
+        Text::Template(id) => certain_bytes(&plan.templates[id.0 as usize].text),
     };
-    (characters as u64).div_ceil(CHARS_PER_TOKEN)
+    tokens_of_bytes(bytes as u64)
 }
 
-fn certain_characters(template: &str) -> usize {
+fn certain_bytes(template: &str) -> usize {
     if template.contains("{%") || template.contains("{#") {
         return 0;
     }
-    let outside = |part: &str| part.split_once("}}").map_or(0, |(_, rest)| rest.chars().count());
+    let outside = |part: &str| part.split_once("}}").map_or(0, |(_, rest)| rest.len());
     let mut parts = template.split("{{");
-    let first = parts.next().map_or(0, |part| part.chars().count());
+    let first = parts.next().map_or(0, |part| part.len());
     first + parts.map(outside).sum::<usize>()
 }
 
@@ -332,7 +331,7 @@ agents:
         let found = estimate(&plan(text), inputs.as_object().unwrap());
         assert_eq!((found.tasks, found.calls), (1 + 3 + 1 + 2 + 1 + 1, 5));
         assert_eq!(found.unknown, ["later"]);
-        // Thirteen characters are four tokens, three times; one for each of the two others.
+        // Thirteen bytes are four tokens, three times; one for each of the two others.
         assert_eq!(found.least_tokens, 14);
         assert_eq!(found.least_micros, 14_000);
         assert_eq!(found.most_micros, 14_000 + 3 * 10_000 + 2 * 4096 * 1000);

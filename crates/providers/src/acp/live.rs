@@ -17,7 +17,8 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Agent, Error, UntypedMessage};
-use convoke_agent::{Finish, Reply, Report, Request, Sink, tokens_in, tokens_of};
+use convoke_agent::{Finish, Reply, Report, Request, Sink, tokens_in};
+use convoke_model::excerpt;
 use convoke_model::{Class, Contract, Failure, Permissions, Program, Usage};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -321,7 +322,7 @@ impl Live {
             None => Usage {
                 calls: 1,
                 input_tokens: tokens_in(request.messages),
-                output_tokens: tokens_of(self.telling.message()),
+                output_tokens: excerpt::tokens(self.telling.message()),
                 cost_micros,
                 estimated: true,
                 ..Usage::default()

@@ -9,6 +9,7 @@ use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     SelectedPermissionOutcome, ToolCall, ToolCallContent, ToolKind,
 };
+use convoke_model::excerpt::clipped;
 use convoke_model::{Ask, AskOption, Contract, Digest, Permissions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -49,10 +50,10 @@ impl PermissionRequest {
         let mut call = known.get(&id).cloned().unwrap_or_else(|| ToolCall::new(id, "something"));
         call.update(request.tool_call.fields);
         let (about, details) = (Some(about(&call)), details(&call));
-        let title = cut(&call.title, MOST_TITLE);
+        let title = clipped(call.title.trim(), MOST_TITLE);
         // What agents attach for editors may be large, and nobody here reads it.
         let options = request.options.into_iter().map(|option| option.meta(None)).collect();
-        let name = call.name.clone().map(|name| cut(&name, MOST_TITLE));
+        let name = call.name.clone().map(|name| clipped(name.trim(), MOST_TITLE));
         PermissionRequest {
             call: call.tool_call_id.to_string(),
             title,
@@ -179,7 +180,7 @@ fn details(call: &ToolCall) -> Vec<String> {
     });
     let mut details: Vec<String> = Vec::new();
     for detail in command.into_iter().chain(places).chain(changes) {
-        let detail = cut(&detail, 4 * MOST_TITLE);
+        let detail = clipped(detail.trim(), 4 * MOST_TITLE);
         if !details.contains(&detail) {
             details.push(detail);
         }
@@ -209,9 +210,4 @@ fn verb(kind: ToolKind) -> &'static str {
         ToolKind::SwitchMode => "switch its mode",
         _ => "use a tool",
     }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    let text = text.trim();
-    text.char_indices().nth(most).map_or_else(|| text.to_owned(), |(at, _)| format!("{}…", &text[..at]))
 }

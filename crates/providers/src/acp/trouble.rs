@@ -5,6 +5,7 @@ use crate::phases::{Phase, timed_out};
 use crate::program::Running;
 use agent_client_protocol::v1::schema::AuthMethod;
 use agent_client_protocol::{Error, ErrorCode, is_connection_terminated, is_incoming_transport_closed};
+use convoke_model::excerpt::clipped;
 use convoke_model::{Class, Failure};
 use serde_json::json;
 use std::time::Duration;
@@ -20,14 +21,14 @@ const MOST_WORDS: usize = 600;
 #[derive(Debug)]
 pub enum Trouble {
     /// It said no.
-    Said(Error),
+    Answered(Error),
     /// A phase took too long.
     TimedOut(Phase, Duration),
 }
 
 impl From<Error> for Trouble {
     fn from(error: Error) -> Trouble {
-        Trouble::Said(error)
+        Trouble::Answered(error)
     }
 }
 
@@ -36,9 +37,9 @@ impl Trouble {
     pub async fn failure(self, agent: &str, running: &mut Running, ways_in: &[AuthMethod]) -> Failure {
         let failure = match self {
             Trouble::TimedOut(phase, limit) => timed_out(agent, phase, limit),
-            Trouble::Said(error) if hung_up(&error) => died(agent, running).await,
-            Trouble::Said(error) if error.code == ErrorCode::AUTH_REQUIRED => locked_out(agent, ways_in),
-            Trouble::Said(error) => told(agent, &error),
+            Trouble::Answered(error) if hung_up(&error) => died(agent, running).await,
+            Trouble::Answered(error) if error.code == ErrorCode::AUTH_REQUIRED => locked_out(agent, ways_in),
+            Trouble::Answered(error) => told(agent, &error),
         };
         running.without_secrets(failure)
     }
@@ -51,7 +52,7 @@ pub async fn within<T>(
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Trouble> {
     match timeout(limit, work).await {
-        Ok(done) => done.map_err(Trouble::Said),
+        Ok(done) => done.map_err(Trouble::Answered),
         Err(_) => Err(Trouble::TimedOut(phase, limit)),
     }
 }
@@ -82,7 +83,7 @@ fn locked_out(agent: &str, ways_in: &[AuthMethod]) -> Failure {
 fn told(agent: &str, error: &Error) -> Failure {
     let data = error.data.as_ref().map(|data| data.as_str().map_or_else(|| data.to_string(), str::to_owned));
     let words = data.map_or_else(|| error.message.clone(), |data| format!("{}: {data}", error.message));
-    let words: String = words.chars().take(MOST_WORDS).collect();
+    let words = clipped(&words, MOST_WORDS);
     if let Some(fault) = stated(error) {
         return Failure { message: format!("{agent}: {words}"), ..fault.failure(agent) };
     }

@@ -43,7 +43,7 @@ pub struct Call {
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The model answered.
-    Reply(Said),
+    Reply(RecordedReply),
     /// It did not.
     Failure(Failure),
     /// Nobody waited for the answer: the step was cancelled, or its time was over.
@@ -52,7 +52,7 @@ pub enum Outcome {
 
 /// A reply as it is written down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Said {
+pub struct RecordedReply {
     text: String,
     finish: Finish,
     #[serde(default)]
@@ -67,16 +67,16 @@ pub struct Said {
     asks: Option<Box<convoke_agent::Asks>>,
 }
 
-impl From<&Reply> for Said {
-    fn from(reply: &Reply) -> Said {
+impl From<&Reply> for RecordedReply {
+    fn from(reply: &Reply) -> RecordedReply {
         let Reply { text, tool_calls, thoughts, finish, usage, model, asks } = reply.clone();
-        Said { text, finish, model, usage, tool_calls, thoughts, asks }
+        RecordedReply { text, finish, model, usage, tool_calls, thoughts, asks }
     }
 }
 
-impl From<Said> for Reply {
-    fn from(said: Said) -> Reply {
-        let Said { text, finish, model, usage, tool_calls, thoughts, asks } = said;
+impl From<RecordedReply> for Reply {
+    fn from(recorded: RecordedReply) -> Reply {
+        let RecordedReply { text, finish, model, usage, tool_calls, thoughts, asks } = recorded;
         Reply { text, tool_calls, thoughts, finish, usage, model, asks }
     }
 }
@@ -118,7 +118,7 @@ impl Call {
     /// The call with what came of it.
     pub fn with(mut self, outcome: &Result<Reply, Failure>, scrubber: &Scrubber) -> Call {
         self.outcome = match outcome {
-            Ok(reply) => Outcome::Reply(scrubber.clean(&Said::from(reply))),
+            Ok(reply) => Outcome::Reply(scrubber.clean(&RecordedReply::from(reply))),
             Err(failure) => Outcome::Failure(scrubber.clean(failure)),
         };
         self

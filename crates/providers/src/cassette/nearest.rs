@@ -1,6 +1,7 @@
 //! A request that is not on the cassette: which recorded one comes nearest, and where the two part.
 
 use super::call::identity;
+use convoke_model::excerpt::{clipped, place_of};
 use serde_json::Value;
 
 /// How much of a text is shown after the place where it differs.
@@ -60,23 +61,16 @@ fn shown(value: Option<&Value>) -> String {
     match value {
         None => "nothing".to_owned(),
         Some(Value::String(text)) => excerpt(text, 0),
-        Some(other) => cut(&other.to_string()),
+        Some(other) => clipped(&other.to_string(), BEFORE + SHOWN),
     }
 }
 
 /// The part of a text around the place where it differs.
 fn excerpt(text: &str, at: usize) -> String {
     let from = at.saturating_sub(BEFORE);
-    let rest: String = text.chars().skip(from).collect();
+    let rest = &text[place_of(text, from)..];
     let dots = if from > 0 { "…" } else { "" };
-    format!("{:?}", format!("{dots}{}", cut(&rest)))
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(BEFORE + SHOWN) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
+    format!("{:?}", format!("{dots}{}", clipped(rest, BEFORE + SHOWN)))
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 const CANARY: &str = "canary/1234567890+abcdef";
 
 /// Tools that answer as told, in order; `None` never answers.
-struct Told(Mutex<Vec<Option<Result<ToolResult, Failure>>>>);
+struct FakeTools(Mutex<Vec<Option<Result<ToolResult, Failure>>>>);
 
-impl Toolbox for Told {
+impl Toolbox for FakeTools {
     fn list<'a>(
         &'a self,
         _asker: Asker<'a>,
@@ -91,7 +91,7 @@ impl Providers for Nobody {
 
 fn recorder(folder: &Path, answers: Vec<Option<Result<ToolResult, Failure>>>) -> RecordingTools {
     let tape = Tape::go_on(folder).unwrap();
-    Recording::new(Arc::new(Nobody), tape, scrubber()).tools(Arc::new(Told(Mutex::new(answers))))
+    Recording::new(Arc::new(Nobody), tape, scrubber()).tools(Arc::new(FakeTools(Mutex::new(answers))))
 }
 
 async fn ask(tools: &dyn Toolbox, arguments: Value) -> Result<ToolResult, Failure> {

@@ -6,7 +6,8 @@
 use super::shapes::{ALL, Sign};
 use crate::fault::Fault;
 use crate::phases::Stopwatch;
-use convoke_agent::{Finish, Reply, Report, Request, Sink, tokens_in, tokens_of};
+use convoke_agent::{Finish, Reply, Report, Request, Sink, tokens_in};
+use convoke_model::excerpt::{clipped, tokens};
 use convoke_model::{Class, Usage};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -162,7 +163,7 @@ impl Heard {
             None => Usage {
                 calls: 1,
                 input_tokens: tokens_in(request.messages),
-                output_tokens: tokens_of(&text),
+                output_tokens: tokens(&text),
                 estimated: true,
                 ..Usage::default()
             },
@@ -184,7 +185,7 @@ fn unsaid() -> Wrong {
 /// A fault with its machine-readable code; without one, something that may pass.
 fn wrong(about: &Value) -> Wrong {
     let words = ["message", "result"].iter().find_map(|key| about.get(key)?.as_str()).unwrap_or_default();
-    let message = words.chars().take(MOST_WORDS).collect();
+    let message = clipped(words, MOST_WORDS);
     let failure = Fault::stated(about).unwrap_or_else(|| Fault::in_stream(about)).failure("");
     let reason = match failure.reason {
         Some(reason) if reason != "server_error" => reason,

@@ -4,6 +4,7 @@
 //! so that loops which wait for approval end. What names something else is left empty: it would name nothing.
 
 use convoke_agent::{Purpose, Request, Role};
+use convoke_model::excerpt::first_chars;
 use convoke_model::{FieldType, OutputField};
 use indexmap::IndexMap;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -36,7 +37,7 @@ fn beginning<'a>(request: &Request<'a>) -> &'a str {
     let asked = request.messages.iter().rev().find(|message| message.role == Role::User);
     let text = asked.map_or("", |message| message.text.trim());
     let line = text.lines().next().unwrap_or_default();
-    line.char_indices().nth(QUOTED).map_or(line, |(at, _)| &line[..at])
+    first_chars(line, QUOTED)
 }
 
 /// The fields that an answer must have. What may be left out of it is for special cases, and together they would

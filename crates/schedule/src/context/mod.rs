@@ -17,7 +17,7 @@ pub(crate) use dependencies::Share;
 pub use roots::Roots;
 pub(crate) use shown::{map_value, with_values};
 pub(crate) use texts::part_of;
-pub(crate) use window::{Heads, Shown, binding_room, headed, level, read_by, tokens};
+pub(crate) use window::{Heads, Shown, binding_room, level};
 pub(crate) use work::{WORK, names};
 
 use crate::state::{End, FrameEnding, FrameIx, Stage, State, TaskIx, TaskState};

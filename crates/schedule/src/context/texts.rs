@@ -2,13 +2,11 @@
 
 use crate::state::{State, TaskIx};
 use crate::view::View;
+use convoke_model::excerpt::{bytes_of_tokens, headed, tokens_of_bytes};
 use convoke_model::synthesis::{bare, readable};
 use convoke_model::{Digest, JsonText, Payload, Piece};
 use convoke_plan::Kind;
 use serde_json::Value;
-
-/// Characters to a token, as everywhere in this crate.
-const CHARS_PER_TOKEN: u64 = 4;
 
 impl View<'_> {
     /// An output as JSON.
@@ -66,16 +64,14 @@ impl View<'_> {
     /// An output up to so many tokens: the head of a larger one, with what is left out and where the whole is.
     pub(crate) fn shown(&self, task: TaskIx, tokens: u64) -> String {
         let text = self.text_of(task);
-        let most = tokens.saturating_mul(CHARS_PER_TOKEN) as usize;
+        let most = bytes_of_tokens(tokens);
         if text.len() <= most {
             return text;
         }
-        let head = &text[..text.floor_char_boundary(most)];
-        let left = text[head.len()..].chars().count();
         let whole = self
             .digest_of(task)
             .map(|digest| format!("; the whole output of `{}` is {digest}", self.tasks[task].id));
-        format!("{head}\n[… {left} more characters{}]", whole.unwrap_or_default())
+        headed(&text, most, whole.unwrap_or_default())
     }
 }
 
@@ -91,7 +87,7 @@ impl State {
             }
             None => 0,
         };
-        bytes.div_ceil(CHARS_PER_TOKEN)
+        tokens_of_bytes(bytes)
     }
 
     /// The address of an output.

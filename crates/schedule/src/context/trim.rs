@@ -1,12 +1,13 @@
 //! A context that is too large is made smaller before a step sees it.
 //!
-//! Sizes are estimates: four characters of JSON to a token. Newest outputs are kept whole as long as they fit.
+//! Sizes are estimates (`excerpt`), of outputs as JSON. Newest outputs are kept whole as long as they fit.
 
 use crate::context::{Names, Roots, map_value};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::excerpt::{headed, place_of, tokens_of_bytes};
 use convoke_model::{Event, Payload};
 use convoke_plan::template::{Value, from_json, to_json};
 use convoke_plan::{ContextMode, Kind, Trim};
@@ -107,13 +108,13 @@ impl View<'_> {
     }
 
     fn tokens_in(&self, step: TaskIx) -> u64 {
-        let characters = match &self.tasks[step].output {
+        let bytes = match &self.tasks[step].output {
             None => 0,
             Some(Payload::Inline(text)) => text.as_str().len() as u64,
             Some(Payload::Blob { size, .. }) => *size,
             Some(Payload::Gathered) => to_json(&self.output_value(step)).to_string().len() as u64,
         };
-        characters.div_ceil(4)
+        tokens_of_bytes(bytes)
     }
 
     /// The newest steps that fit, oldest first.
@@ -200,6 +201,5 @@ fn cut_text(text: String) -> String {
     if length <= CUT_ABOVE || keep >= length {
         return text;
     }
-    let head: String = text.chars().take(keep).collect();
-    format!("{head}... [{} characters left out]", length - keep)
+    headed(&text, place_of(&text, keep), "")
 }

@@ -1,6 +1,6 @@
 //! How much a prompt may hold: the window of the model that is asked, less its answer and what stands around the prompt.
 //!
-//! Sizes are estimates, four bytes to a token, as everywhere in this crate. A window that the file states, or that is
+//! Sizes are estimates (`excerpt`). A window that the file states, or that is
 //! known of the model, binds every prompt: the data in it (outputs of steps, inputs, items) is shown by its heads, and the
 //! agent reads the rest with `read_result`. A window that is a guess shrinks only what has a bound of its own. A request that
 //! does not fit all the same, because the author's own words are too long, is refused by `agent`, before it is sent.
@@ -9,14 +9,13 @@ use crate::context::{Names, map_value, with_values};
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::catalog::known_window;
+use convoke_model::excerpt::{headed, read_by, tokens};
 use convoke_model::{AgentSettings, Blob, Digest, Failure, JsonText, Payload, WindowSource};
 use convoke_plan::template::{TemplateId, Value, ValueKind, to_json};
 use convoke_plan::{Agent, Kind, NodeIx, Text};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Bytes to a token.
-const BYTES: u64 = 4;
 /// What a head has at least, in bytes: fewer say nothing.
 const LEAST: usize = 200;
 /// The name of the workflow in its texts, and the part of it that is data.
@@ -25,11 +24,6 @@ const INPUT: &str = "input";
 /// What may be cut in the prompts of a goal's roles. Their lists have bounds of their own, and a goal that is cut is another
 /// goal: one that is too long is refused.
 const OF_ROLES: [&str; 3] = ["context", "guidance", WORKFLOW];
-
-/// So many bytes in tokens.
-pub(crate) fn tokens(text: &str) -> u64 {
-    (text.len() as u64).div_ceil(BYTES)
-}
 
 /// The tokens that a prompt for these settings may have, whether the window is known or a guess. A sixteenth of the
 /// window is left to the system prompt, the answer's schema and headings.
@@ -57,20 +51,6 @@ pub(crate) fn level(lengths: &[usize], all: usize, least: usize) -> usize {
         (left, open) = (left.saturating_sub(*length), open - 1);
     }
     usize::MAX
-}
-
-/// A text up to so many bytes, with what is left out and how it is read.
-pub(crate) fn headed(text: &str, most: usize, way: &str) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let head = &text[..text.floor_char_boundary(most)];
-    format!("{head}\n[… {} more characters{way}]", text[head.len()..].chars().count())
-}
-
-/// How the rest of something is read by its number, for an agent that has the tool.
-pub(crate) fn read_by(number: Option<usize>) -> String {
-    number.map_or_else(String::new, |number| format!("; `read_result` with the name `r{number}` reads it"))
 }
 
 impl View<'_> {

@@ -2,12 +2,13 @@
 //!
 //! Texts are rendered at the last moment, when a permit is there: a hundred thousand waiting tasks hold no prompts.
 
-use crate::context::{Share, binding_room, names, tokens};
+use crate::context::{Share, binding_room, names};
 use crate::decide::kind_word;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::excerpt::tokens;
 use convoke_model::{
     AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
 };

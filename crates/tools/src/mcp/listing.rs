@@ -1,5 +1,6 @@
 //! Asks a server for its tools, page by page, within bounds: a list that does not end is refused.
 
+use convoke_model::excerpt::clipped;
 use rmcp::model::{PaginatedRequestParams, Tool};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use std::collections::HashSet;
@@ -87,7 +88,7 @@ impl List {
         match self.cursors.insert(cursor.to_owned()) {
             true => Ok(()),
             false => {
-                let shown: String = cursor.chars().take(40).collect();
+                let shown = clipped(cursor, 40);
                 Err(format!("its list of tools does not end: the cursor {shown:?} came twice"))
             }
         }

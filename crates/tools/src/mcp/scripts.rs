@@ -10,6 +10,7 @@ use super::content::failed;
 use super::settings::{Means, Resolved};
 use super::trouble::{self, Who};
 use convoke_agent::{Commands, Report, ScriptResult, Sink, ToolResult};
+use convoke_model::excerpt::last_chars;
 use convoke_model::{Class, Failure, JsonText, ScriptCall, ScriptTool, Server, Transport};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -145,7 +146,11 @@ async fn run(
 fn read(script: &ScriptTool, result: &ScriptResult) -> ToolResult {
     if result.exit_code != 0 {
         let said = if result.stderr.trim().is_empty() { &result.stdout } else { &result.stderr };
-        return failed(format!("it ended with exit code {}: {}", result.exit_code, end_of(said.trim())));
+        return failed(format!(
+            "it ended with exit code {}: {}",
+            result.exit_code,
+            last_chars(said.trim(), TOLD)
+        ));
     }
     let text = result.stdout.trim_end().to_owned();
     if script.output.is_none() {
@@ -153,14 +158,9 @@ fn read(script: &ScriptTool, result: &ScriptResult) -> ToolResult {
     }
     match serde_json::from_str::<Value>(&text) {
         _ if text.trim().is_empty() => failed("it gave no response, though it declares one"),
-        Err(error) => failed(format!("what it gave is no JSON: {error}\n\n{}", end_of(&text))),
+        Err(error) => failed(format!("what it gave is no JSON: {error}\n\n{}", last_chars(&text, TOLD))),
         Ok(data) => ToolResult { structured: Some(JsonText::of(&data)), text, ..ToolResult::default() },
     }
-}
-
-fn end_of(text: &str) -> &str {
-    let start = text.char_indices().rev().nth(TOLD - 1).map_or(0, |(at, _)| at);
-    &text[start..]
 }
 
 #[cfg(test)]

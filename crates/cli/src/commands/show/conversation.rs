@@ -10,6 +10,7 @@ use crate::failure::CommandFailure;
 use crate::view::words;
 use convoke_agent::{Account, Message, ResultOf, Role};
 use convoke_engine::report::TaskWord;
+use convoke_model::excerpt::{headed, place_of};
 use convoke_model::{Event, JsonText, Payload, TaskId};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -170,13 +171,12 @@ impl Teller {
 
     fn cut(&mut self, text: &str) -> String {
         let text = text.trim();
-        let end = match self.extent {
-            Extent::Full => None,
-            Extent::Short => text.char_indices().nth(MOST_TEXT).map(|(at, _)| at),
+        let most = match self.extent {
+            Extent::Full => text.len(),
+            Extent::Short => place_of(text, MOST_TEXT),
         };
-        let Some(end) = end else { return text.to_owned() };
-        self.is_cut = true;
-        format!("{}… ({} characters more)", &text[..end], text[end..].chars().count())
+        self.is_cut |= most < text.len();
+        headed(text, most, "")
     }
 }
 
@@ -235,7 +235,7 @@ mod tests {
         let messages: Vec<Message> = (1..=30).flat_map(turn).collect();
         let short = told(messages.clone(), TaskWord::Succeeded, Extent::Short);
         assert!(short.starts_with("\nconversation:\n  … 10 turns before these\n  turn 11:\n"), "{short}");
-        assert!(short.contains("… (500 characters more)\n"));
+        assert!(short.contains("[… 500 more characters]\n"));
         assert!(short.ends_with("  … shortened: convoke show R t --full shows all\n"), "{short}");
         let full = told(messages, TaskWord::Succeeded, Extent::Full);
         assert!(full.contains("  turn 1:\n") && full.contains(&"é".repeat(1_500)) && !full.contains('…'));

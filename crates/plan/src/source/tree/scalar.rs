@@ -4,6 +4,7 @@
 //! was written.
 
 use super::{Scalar, Style};
+use convoke_model::excerpt::first_line;
 
 /// The typed reading of a scalar.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,12 +107,7 @@ pub fn describe(scalar: &Scalar) -> String {
 /// The beginning of a text, short enough for a message.
 pub fn shorten(text: &str) -> String {
     const LIMIT: usize = 60;
-    let line = text.lines().next().unwrap_or("");
-    if line.chars().count() <= LIMIT && line.len() == text.trim_end().len() {
-        return line.to_owned();
-    }
-    let start: String = line.chars().take(LIMIT).collect();
-    format!("{start}…")
+    first_line(text, LIMIT)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::routing::route;
 use crate::composite::Step;
 use crate::state::{State, TaskIx};
 use crate::view::View;
+use convoke_model::excerpt::clipped;
 use convoke_model::{Ask, ChildKind, ChildSpec, Event, GoalDecided, Item, Role};
 use serde_json::json;
 
@@ -35,7 +36,7 @@ impl View<'_> {
         let mut steps = vec![Step::record(Event::GoalDecided(GoalDecided {
             task: self.tasks[goal].id.clone(),
             chosen: decision.chosen,
-            reason: clipped(&decision.reason),
+            reason: clipped(&decision.reason, REASON),
             about: decision.about,
             role: decision.role,
         }))];
@@ -141,12 +142,5 @@ impl State {
         // No tools named means any: whoever was to have one of them must not get all the others instead.
         item.toolless |= item.tools.is_empty() && !unknown.is_empty();
         (item, unknown)
-    }
-}
-
-fn clipped(reason: &str) -> String {
-    match reason.char_indices().nth(REASON) {
-        Some((end, _)) => format!("{}…", &reason[..end]),
-        None => reason.to_owned(),
     }
 }

@@ -12,6 +12,7 @@ use super::state::{Entry, GoalState, ItemState, Response};
 use crate::composite::Step;
 use crate::state::{End, FrameEnding, State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::excerpt::within;
 use convoke_model::synthesis::usage_value;
 use convoke_model::{CauseKind, Ending, Failure, Role};
 use convoke_plan::Kind;
@@ -151,7 +152,7 @@ impl View<'_> {
         };
         let tasks: Vec<Value> = in_tree_order(&state).into_iter().map(told).collect();
         Some(json!({
-            "message": clipped(&message, MESSAGE), "next_steps": clipped(&field("next_steps"), NEXT_STEPS),
+            "message": within(&message, MESSAGE), "next_steps": within(&field("next_steps"), NEXT_STEPS),
             "issues": self.issues(task, &state, field("issues")), "reason": reason,
             "status": status.word(), "tasks": tasks, "usage": usage_value(&self.spent_on(task)),
         }))
@@ -298,11 +299,4 @@ fn last_said(item: &ItemState<'_>) -> Option<String> {
         },
         _ => None,
     })
-}
-
-fn clipped(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most - 1) {
-        Some((end, _)) if text.chars().count() > most => format!("{}…", &text[..end]),
-        _ => text.to_owned(),
-    }
 }

@@ -3,9 +3,9 @@
 use super::Merging;
 use super::tree::{Answer, Asks, Bounds, Next, Part, Tree, look};
 use crate::composite::Step;
-use crate::context::tokens;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::excerpt::tokens;
 use convoke_model::fit::violations;
 use convoke_model::synthesis::{self, index_of};
 use convoke_model::{ChildKind, ChildSpec, Piece, TaskId};

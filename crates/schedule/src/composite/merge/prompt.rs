@@ -1,9 +1,10 @@
 //! What a child is asked, made from outputs when it starts.
 
 use super::Merging;
-use crate::context::{binding_room, headed, level, read_by, tokens};
+use crate::context::{binding_room, level};
 use crate::state::{State, TaskIx};
 use crate::view::View;
+use convoke_model::excerpt::{clipped, headed, read_by, tokens};
 use convoke_model::synthesis::mark;
 use convoke_model::{AgentCall, AgentSettings, ChildKind, Class, Failure, Piece};
 use convoke_plan::{Reduce, Text};
@@ -205,8 +206,7 @@ fn missing_part(merging: &Merging, room: Option<u64>) -> (Vec<Value>, usize) {
     // A window that is known gives a sixteenth of its room to this.
     let most = room.map_or(50, |room| (room / 1_000).clamp(1, 50) as usize);
     let listed = merging.missing.iter().take(most).map(|missing| {
-        let cause: String = missing.cause.chars().take(200).collect();
-        json!({ "task": missing.task, "cause": cause })
+        json!({ "task": missing.task, "cause": clipped(&missing.cause, 200) })
     });
     (listed.collect(), merging.missing.len().saturating_sub(most))
 }

@@ -2,6 +2,7 @@
 
 use crate::state::{End, State, TaskIx, TaskState};
 use convoke_model::Missing;
+use convoke_model::excerpt::first_line;
 use convoke_plan::{Kind, NodeIx, Reduce};
 
 /// One source of a merge, there or not.
@@ -108,7 +109,5 @@ fn with_rest(told: String, all: usize) -> String {
 
 /// The first line of a cause.
 fn brief(cause: &str) -> String {
-    let line = cause.lines().next().unwrap_or_default();
-    let short: String = line.chars().take(CHARACTERS).collect();
-    if short.len() < cause.trim_end().len() { format!("{short}…") } else { short }
+    first_line(cause, CHARACTERS)
 }

@@ -3,6 +3,7 @@
 //! Who abstains or fails casts no vote: shares are of the votes cast. Options come in the order in which they are
 //! listed, else in which they were first voted for, and that order alone breaks ties where the rule says `first`.
 
+use convoke_model::excerpt::clipped;
 use convoke_plan::{Tie, Vote, VoteMethod};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
@@ -249,7 +250,7 @@ fn option_of(value: &Value) -> Option<String> {
 }
 
 fn short(value: &Value) -> String {
-    value.to_string().chars().take(60).collect()
+    clipped(&value.to_string(), 60)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl View<'_> {
                 cut.one(&mut project[part]);
             }
             if others > 0 {
-                way = format!("; {} the whole queue", cut.keep(queue.into()));
+                way = cut.keep(queue.into(), "the whole queue");
             }
         }
         if others > 0 {

@@ -7,6 +7,7 @@
 use crate::outputs::Outputs;
 use crate::state::TaskIx;
 use crate::view::View;
+use convoke_model::excerpt::{bytes_of_tokens, headed, reads};
 use convoke_model::{AgentCall, Blob, Digest, JsonText};
 use serde_json::{Value, json};
 
@@ -16,8 +17,6 @@ const TOKENS: u64 = 2_000;
 const ALL_TOKENS: u64 = 16 * TOKENS;
 /// Fewer say nothing.
 const LEAST_TOKENS: u64 = 50;
-/// An estimate, as everywhere.
-const CHARS_PER_TOKEN: u64 = 4;
 
 /// What was cut, in the order of its names, and the bounds in tokens.
 pub(super) struct Cut {
@@ -82,15 +81,15 @@ impl Cut {
 
     /// Cuts the payloads of a list of which each has one.
     fn list(&mut self, list: &mut [Value]) {
-        let each = (self.all / list.len().max(1) as u64).clamp(LEAST_TOKENS, self.one) * CHARS_PER_TOKEN;
+        let each = (self.all / list.len().max(1) as u64).clamp(LEAST_TOKENS, self.one);
         for payload in list.iter_mut().filter_map(|entry| entry.get_mut("payload")) {
-            self.payload(payload, each as usize);
+            self.payload(payload, bytes_of_tokens(each));
         }
     }
 
     /// Cuts a value that stands alone.
     pub fn one(&mut self, value: &mut Value) {
-        self.payload(value, (self.one * CHARS_PER_TOKEN) as usize);
+        self.payload(value, bytes_of_tokens(self.one));
     }
 
     fn payload(&mut self, payload: &mut Value, most: usize) {
@@ -98,16 +97,14 @@ impl Cut {
         if text.len() <= most {
             return;
         }
-        let head = &text[..text.floor_char_boundary(most)];
-        let left = text[head.len()..].chars().count();
-        let way = self.keep(payload.take());
-        *payload = format!("{head}… [{left} more characters; {way} it]").into();
+        let way = self.keep(payload.take(), "it");
+        *payload = headed(&text, most, way).into();
     }
 
-    /// Keeps a value to be read; says what reads it.
-    pub fn keep(&mut self, value: Value) -> String {
+    /// Keeps a value to be read; says how it is read.
+    pub fn keep(&mut self, value: Value, what: &str) -> String {
         self.kept.push(value);
-        format!("`read_result` with the name `r{}` reads", self.kept.len())
+        reads(self.kept.len(), what)
     }
 }
 
@@ -131,7 +128,7 @@ mod tests {
             let (before, mut cut) = (list.clone(), Cut::within(u64::MAX));
             cut.list(&mut list);
             let told: usize = list.iter().map(|entry| entry["payload"].to_string().len()).sum();
-            prop_assert!(told <= (ALL_TOKENS * CHARS_PER_TOKEN) as usize * 2 + 200 * list.len(), "{told}");
+            prop_assert!(told <= bytes_of_tokens(ALL_TOKENS) * 2 + 200 * list.len(), "{told}");
             let mut kept = cut.kept.iter();
             for (now, was) in list.iter().zip(&before) {
                 let whole = if now == was { &was["payload"] } else { kept.next().expect("it is kept") };

@@ -15,6 +15,7 @@ use crate::composite::goal::routing::decision::Act;
 use crate::composite::merge::{Answer, Answers, Asks, Part, Tree};
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::excerpt::tokens_of_bytes;
 use convoke_model::synthesis::readable;
 use convoke_model::{ChildKind, ChildSpec, Class, Event, GoalChoice, GoalDecided, Piece, Role, TaskId};
 use convoke_plan::Kind;
@@ -160,7 +161,7 @@ impl View<'_> {
                 let room = self.room_on(on);
                 let length = text
                     .map_or(room.digest(), |text| prompt_budget::marked(&text).min(room.longest_digest()));
-                let tokens = prompt_budget::tokens(length + room.beside_digest());
+                let tokens = tokens_of_bytes((length + room.beside_digest()) as u64);
                 Answer::Given(Part { piece: Piece::whole(id), tokens })
             }
             _ => Answer::Open,
@@ -254,13 +255,13 @@ impl State {
 
 /// A result as pieces of which two fit into one question.
 fn cut(task: &TaskId, size: Size, most: u64) -> Vec<Part> {
-    let tokens = prompt_budget::tokens(size.result + size.beside);
+    let tokens = tokens_of_bytes((size.result + size.beside) as u64);
     if tokens <= most {
         return vec![Part { piece: Piece::whole(task.clone()), tokens }];
     }
-    let room = most.saturating_sub(prompt_budget::tokens(size.beside)).max(1);
-    let of = prompt_budget::tokens(size.result).div_ceil(room);
-    let tokens = prompt_budget::tokens(size.beside) + prompt_budget::tokens(size.result).div_ceil(of);
+    let room = most.saturating_sub(tokens_of_bytes(size.beside as u64)).max(1);
+    let of = tokens_of_bytes(size.result as u64).div_ceil(room);
+    let tokens = tokens_of_bytes(size.beside as u64) + tokens_of_bytes(size.result as u64).div_ceil(of);
     let part = |number| Piece { task: task.clone(), part: Some([number, of as u32]) };
     (0..of as u32).map(|number| Part { piece: part(number), tokens }).collect()
 }

@@ -12,6 +12,7 @@ use crate::context::part_of;
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::Piece;
+use convoke_model::excerpt::{clipped, headed, read_by};
 use convoke_model::synthesis::readable;
 use serde_json::{Value as Json, json};
 
@@ -41,7 +42,7 @@ impl View<'_> {
                     shown.kept.extend(is_cut.then_some(task));
                     let name = names.map(|names| names + shown.kept.len()).filter(|_| is_cut);
                     let head = prompt_budget::head(&digest, most);
-                    let digest = if is_cut { prompt_budget::cut(&digest, head, name) } else { digest };
+                    let digest = if is_cut { headed(&digest, head, read_by(name)) } else { digest };
                     self.digest_entry(state, task, &digest, room)
                 }
                 (Some(of), None) => {
@@ -112,7 +113,7 @@ impl View<'_> {
             // Spread over all of them: what comes first is worth no more than the rest.
             let (piece, task) = below[number * below.len() / shown];
             let text = self.text_below(piece, task);
-            let name = prompt_budget::clipped(&self.covered(state, task).0, 40);
+            let name = clipped(&self.covered(state, task).0, 40);
             let whole = format!("Task {name}: {text}");
             let room = left / (shown - number);
             let line = match prompt_budget::marked(&whole) <= room {

@@ -18,6 +18,7 @@ use crate::composite::goal::state::{GoalState, ItemState};
 use crate::context::{Names, Roots};
 use crate::state::{End, State, TaskIx};
 use crate::view::View;
+use convoke_model::excerpt::{headed, read_by};
 use convoke_model::synthesis::readable;
 use convoke_model::{AgentCall, Failure, Piece, Role, TaskId};
 use convoke_plan::{Goal, Text};
@@ -177,7 +178,7 @@ impl View<'_> {
                 (crate::composite::goal::planning::answer::words(said, "summary"), head < text.len());
             number += usize::from(cut);
             let name = about.reads_on.then_some(number);
-            Seen { task, summary, text: if cut { prompt_budget::cut(&text, head, name) } else { text }, cut }
+            Seen { task, summary, text: if cut { headed(&text, head, read_by(name)) } else { text }, cut }
         })
         .collect()
     }

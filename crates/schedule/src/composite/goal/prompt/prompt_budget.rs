@@ -1,12 +1,13 @@
 //! How much of each result a prompt shows, so that all of them together stay within bounds.
 //!
-//! Pure. Sizes are bytes, because tokens follow bytes rather than letters. What short results leave over is given to long
+//! Pure. Sizes are bytes, which tokens are estimated from (`excerpt`). What short results leave over is given to long
 //! ones; what is cut says how the rest can be read. Invariant: the heads of the results that are shown together take no more
 //! than the room for them, with the marks before their lines no more than [`with_marks`] of it; more are not shown. The room
 //! follows from the window of the model that is asked.
 
 use crate::composite::merge::Bounds;
-use crate::context::{headed, level, read_by};
+use crate::context::level;
+use convoke_model::excerpt::{bytes_of_tokens, clipped, place_of, tokens_of_bytes};
 
 /// Bytes of one result, of all that a prompt shows, and what every result has whatever their number.
 const MOST: usize = 8_000;
@@ -40,7 +41,7 @@ impl Room {
     /// Of a model whose prompt may have so many tokens. A prompt has two lists at most, each with marks before its lines;
     /// the rest is for the goal, its context and what is to be done.
     pub fn within(tokens: u64) -> Room {
-        let all = usize::try_from(tokens.saturating_mul(4) / 7 * 2).unwrap_or(usize::MAX);
+        let all = bytes_of_tokens(tokens) / 7 * 2;
         Room { all: all.clamp(SMALLEST, ALL) }
     }
 
@@ -96,13 +97,16 @@ impl Room {
 
     /// What one question takes of results that do not.
     pub fn bounds(self) -> Bounds {
-        Bounds { ratio: GROUP, tokens: tokens(self.all), reshapes: false }
+        Bounds { ratio: GROUP, tokens: tokens_of_bytes(self.all as u64), reshapes: false }
     }
 
     /// Bytes that what is said about a task takes beside its result.
     pub fn beside(self, texts: &[&str]) -> usize {
         let most = self.line_length();
-        let length = |text: &&str| text.char_indices().nth(most).map_or(text.len(), |(end, _)| end + 2);
+        let length = |text: &&str| match place_of(text, most) {
+            end if end < text.len() => end + 2,
+            end => end,
+        };
         HEADING + texts.iter().map(length).sum::<usize>()
     }
 
@@ -162,13 +166,6 @@ impl Room {
     }
 }
 
-pub(in crate::composite::goal) fn clipped(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 /// How large a result and what is said about its task are in prompts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::composite::goal) struct Size {
@@ -181,11 +178,6 @@ pub(in crate::composite::goal) struct Size {
     pub beside: usize,
     /// What whoever puts everything together is told about the task.
     pub listed: usize,
-}
-
-/// So many characters in tokens, as everywhere in this crate.
-pub(in crate::composite::goal) fn tokens(characters: usize) -> u64 {
-    (characters as u64).div_ceil(4)
 }
 
 /// What texts of so many bytes may take with the mark before each line: of usual lines it is much less.
@@ -222,14 +214,10 @@ pub(in crate::composite::goal) struct Inputs {
     pub all: usize,
 }
 
-/// The head of a text, and how to read on, for who can.
-pub(in crate::composite::goal) fn cut(text: &str, head: usize, number: Option<usize>) -> String {
-    headed(text, head, &read_by(number))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use convoke_model::excerpt::{headed, read_by};
     use proptest::prelude::*;
 
     /// Of a model with the usual window.
@@ -245,10 +233,10 @@ mod tests {
         let long = ["x".repeat(40_000)];
         assert_eq!((FULL.heads(&long, true, ALL), FULL.heads(&long, false, ALL)), (vec![MOST], vec![40_000]));
         assert!(
-            cut(&long[0], MOST, Some(2))
+            headed(&long[0], MOST, read_by(Some(2)))
                 .ends_with("[… 32000 more characters; `read_result` with the name `r2` reads it]")
         );
-        assert!(cut(&long[0], MOST, None).ends_with("x\n[… 32000 more characters]"));
+        assert!(headed(&long[0], MOST, read_by(None)).ends_with("x\n[… 32000 more characters]"));
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Tools that are named to a model without being callable: whoever plans work must know what can be done, not do it.
+//! Tools that are named to a model without being callable: a planner must know what can be done, and may not do it.
 //!
 //! Invariant: the same tools give the same words, so a conversation that goes on elsewhere goes on under the same premise.
 
 use crate::{Offer, ToolSpec};
 use convoke_model::AgentCall;
+use convoke_model::excerpt::{clipped, one_line};
 use std::fmt::Write;
 
 /// Characters of a description.
@@ -35,12 +36,8 @@ fn words(tools: &[ToolSpec]) -> String {
 }
 
 fn description(tool: &ToolSpec) -> String {
-    let words = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(LONGEST) {
-        _ if words.is_empty() => String::new(),
-        None => format!(": {words}"),
-        Some((end, _)) => format!(": {}…", &words[..end]),
-    }
+    let words = clipped(&one_line(&tool.description), LONGEST);
+    if words.is_empty() { words } else { format!(": {words}") }
 }
 
 fn arguments(tool: &ToolSpec) -> String {
