@@ -1,18 +1,28 @@
 //! One question to a model, from admission to settlement.
 //!
-//! Whatever cuts it off, the request is dropped, which closes its connection, and what it used is accounted for.
+//! Each request has a permit of its own, also one that is sent again because the service refused an optional parameter of the
+//! first: what a service refuses is remembered (`refusals`) and left out from then on. Whatever cuts a request off, it is
+//! dropped, which closes its connection, and what it used is accounted for.
 
 use crate::calls::violation;
 use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::talk::Talk;
 use crate::window::window_of;
-use crate::{Admitted, CallDemand, CallPermit, Question, Reply, Report, Request, Sink, Timeouts};
+use crate::{Admitted, CallDemand, CallPermit, NoReply, Question, Reply, Report, Request, Sink, Timeouts};
 use convoke_model::{Class, Contract, Failure, reason};
 use std::borrow::Cow;
 use std::sync::Mutex;
 
 pub use convoke_model::MAX_TOKENS;
+
+/// What came of one request.
+enum Outcome {
+    /// It was the last one for its question.
+    Ended(Result<Reply, Failure>),
+    /// The same request is sent without a parameter that the service refused.
+    AskAgain,
+}
 
 impl Talk<'_> {
     /// Asks the first model of the chain that can answer.
@@ -33,6 +43,7 @@ impl Talk<'_> {
         }
     }
 
+    /// Asks a model, again where it refuses an optional parameter.
     async fn ask(
         &self,
         question: &Question<'_>,
@@ -42,23 +53,57 @@ impl Talk<'_> {
     ) -> Result<Reply, Failure> {
         self.require_named(model)?;
         self.require_fit(question, model)?;
-        let meant = model;
+        loop {
+            match self.request_once(question, model, ledger, heard).await? {
+                Outcome::Ended(reply) => return reply,
+                Outcome::AskAgain => {}
+            }
+        }
+    }
+
+    /// One request under one permit.
+    async fn request_once(
+        &self,
+        question: &Question<'_>,
+        meant: &str,
+        ledger: &mut Ledger<'_>,
+        heard: &Heard<'_>,
+    ) -> Result<Outcome, Failure> {
         let (permit, input_tokens, model) = self.admit(question, meant).await?;
         heard.forget();
-        let request = Request { meant, ..self.request(question, &model) };
+        let left_out = self.refusals.of(&self.call.settings.provider, &model);
+        let request = Request { meant, left_out: &left_out, ..self.request(question, &model) };
         let answers = self.provider.stand_in(&request);
         ledger.begin(answers.as_deref().unwrap_or(&model), input_tokens);
-        let reply = self.provider.complete(&request, heard).await;
+        let (reply, refused) = match self.provider.complete(&request, heard).await {
+            Ok(reply) => (Ok(reply), None),
+            Err(NoReply::Refused { parameter, failure }) => (Err(failure), Some(parameter)),
+            Err(NoReply::Failed(failure)) => (Err(failure), None),
+        };
         let used = heard.with_text(|text| ledger.end(&reply, text));
         if reply.is_ok() {
             heard.forget();
         }
         self.link.settle(permit, &used, reply.as_ref().err());
         self.link.report(Report::Usage(used));
-        match heard.take_barred() {
-            Some(violation) => Err(self.violated(violation)),
-            None => reply,
+        if let Some(violation) = heard.take_barred() {
+            return Err(self.violated(violation));
         }
+        match refused.filter(|parameter| self.learn(&model, parameter, &left_out)) {
+            Some(_) => Ok(Outcome::AskAgain),
+            None => Ok(Outcome::Ended(reply)),
+        }
+    }
+
+    /// Remembers a refused parameter; says whether the request is sent again without it.
+    fn learn(&self, model: &str, parameter: &'static str, left_out: &[&str]) -> bool {
+        let learned = self.refusals.learn(&self.call.settings.provider, model, parameter, left_out);
+        if learned {
+            let name = self.provider.name();
+            let message = format!("{name}: model `{model}` does not take `{parameter}`; it is sent without");
+            self.link.report(Report::Noted { code: "parameter_left_out", message });
+        }
+        learned
     }
 
     /// A coding agent says that it has used what it may not.
@@ -183,6 +228,7 @@ impl Talk<'_> {
             temperature: settings.temperature,
             max_tokens: Some(self.answer_tokens(question, model)),
             reasoning_effort: self.call.reasoning_effort.as_deref(),
+            left_out: &[],
             timeouts: Timeouts::stated(settings.request_timeout, &settings.phase_timeouts),
             step: &self.assignment.step,
             purpose: question.purpose,

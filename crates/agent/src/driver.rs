@@ -1,7 +1,8 @@
 //! Performs attempts: the door through which the engine comes in.
 
+use crate::refusals::Refusals;
 use crate::talk::Talk;
-use crate::{Commands, EngineLink, Programmer, Programs, Providers, Toolbox, script, tool};
+use crate::{Commands, EngineLink, Programmer, Programs, Provider, Providers, Toolbox, script, tool};
 use convoke_model::{
     AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, Usage, Work,
 };
@@ -16,6 +17,7 @@ pub struct Attempts {
     commands: Arc<dyn Commands>,
     toolbox: Arc<dyn Toolbox>,
     programs: Arc<dyn Programs>,
+    refusals: Arc<Refusals>,
 }
 
 impl Attempts {
@@ -26,7 +28,7 @@ impl Attempts {
         toolbox: Arc<dyn Toolbox>,
         programs: Arc<dyn Programs>,
     ) -> Attempts {
-        Attempts { providers, commands, toolbox, programs }
+        Attempts { providers, commands, toolbox, programs, refusals: Arc::default() }
     }
 
     /// Runs one attempt to its end. Never panics over what a model or a command says.
@@ -54,11 +56,7 @@ impl Attempts {
         cancel: &CancellationToken,
     ) -> AttemptEnd {
         match self.providers.get(&call.settings.provider) {
-            Ok(provider) => {
-                let toolbox = &*self.toolbox;
-                let contract = assignment.contract.as_deref();
-                Talk { assignment, contract, call, provider: &*provider, toolbox, link }.perform(cancel).await
-            }
+            Ok(provider) => self.talk_with(&*provider, assignment, call, link).perform(cancel).await,
             Err(failure) => unused(failure),
         }
     }
@@ -72,14 +70,23 @@ impl Attempts {
     ) -> AttemptEnd {
         match self.providers.get(&call.agent.settings.provider) {
             Ok(provider) => {
-                let toolbox = &*self.toolbox;
-                let contract = assignment.contract.as_deref();
-                let talk =
-                    Talk { assignment, contract, call: &call.agent, provider: &*provider, toolbox, link };
+                let talk = self.talk_with(&*provider, assignment, &call.agent, link);
                 Programmer { talk, call, programs: &*self.programs }.perform(cancel).await
             }
             Err(failure) => unused(failure),
         }
+    }
+
+    fn talk_with<'a>(
+        &'a self,
+        provider: &'a dyn Provider,
+        assignment: &'a Assignment,
+        call: &'a AgentCall,
+        link: &'a dyn EngineLink,
+    ) -> Talk<'a> {
+        let contract = assignment.contract.as_deref();
+        let (toolbox, refusals) = (&*self.toolbox, &*self.refusals);
+        Talk { assignment, contract, call, provider, toolbox, link, refusals }
     }
 
     async fn run(

@@ -27,9 +27,11 @@ mod offer;
 mod placeholder;
 mod program;
 mod provider;
+mod refusals;
 mod repair;
 mod script;
 mod shelf;
+
 mod sink;
 mod talk;
 mod tool;

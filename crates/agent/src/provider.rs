@@ -1,9 +1,10 @@
 //! What the rest of Convoke asks of a model service: one request, one reply.
 //!
-//! A provider repeats nothing that a service may have carried out, prices nothing and judges no answer: `driver` does that for
-//! all of them. What it may send again is a request that never left this machine, and one that was refused for an optional
-//! parameter, without that parameter. A dropped future must close its connection at once, because that is how an attempt is
-//! cancelled. Tools are offered and asked for here; whether one may be called, and calling it, is decided elsewhere.
+//! A provider sends one request for one call of `complete`: it retries nothing, prices nothing and judges no answer. The driver
+//! holds one permit for each call, so every request that reaches a service is counted. A service that refuses an optional
+//! parameter is [`NoReply::Refused`]; asking again without it is the driver's decision (`ask`). A dropped future must close its
+//! connection at once, because that is how an attempt is cancelled. Tools are offered and asked for here; whether one may be
+//! called, and calling it, is decided elsewhere.
 
 use crate::{Sink, tokens_in};
 use convoke_model::excerpt::tokens;
@@ -26,7 +27,7 @@ pub trait Provider: Send + Sync {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>>;
+    ) -> BoxFuture<'a, Result<Reply, NoReply>>;
 
     /// The model whose answer is given to a request to another one, where that is known before: what was recorded of a cheaper
     /// model is played back to a run that nobody pays for.
@@ -88,6 +89,9 @@ pub struct Request<'a> {
     pub max_tokens: Option<u64>,
     /// How hard to think.
     pub reasoning_effort: Option<&'a str>,
+    /// Optional parameters that the model is known to refuse, by the provider's names ([`NoReply::Refused`]). They are not
+    /// sent.
+    pub left_out: &'a [&'static str],
     /// How long each phase may take.
     pub timeouts: Timeouts,
     /// A person's answer to what the last reply asked for.
@@ -317,6 +321,35 @@ pub struct Reply {
     pub model: String,
     /// What a person must decide before the agent goes on; then nothing else in the reply counts.
     pub asks: Option<Box<Asks>>,
+}
+
+/// Why a request has no reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NoReply {
+    /// The service does not take an optional parameter. The same request without it may be answered.
+    Refused {
+        /// The provider's name for the parameter, for [`Request::left_out`].
+        parameter: &'static str,
+        /// What the service said.
+        failure: Failure,
+    },
+    /// It failed otherwise.
+    Failed(Failure),
+}
+
+impl NoReply {
+    /// What went wrong, whether the request may be sent again or not.
+    pub fn into_failure(self) -> Failure {
+        match self {
+            NoReply::Refused { failure, .. } | NoReply::Failed(failure) => failure,
+        }
+    }
+}
+
+impl From<Failure> for NoReply {
+    fn from(failure: Failure) -> NoReply {
+        NoReply::Failed(failure)
+    }
 }
 
 /// A permission request of a coding agent, for a person to decide on.

@@ -9,6 +9,7 @@ use crate::conversation::{Written, leftovers};
 use crate::driver::unused;
 use crate::fallback::Models;
 use crate::ledger::Ledger;
+use crate::refusals::Refusals;
 use crate::tool_names;
 use crate::{
     Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Provider, Purpose, Report, Tool, Toolbox,
@@ -37,6 +38,7 @@ pub(crate) struct Talk<'a> {
     pub provider: &'a dyn Provider,
     pub toolbox: &'a dyn Toolbox,
     pub link: &'a dyn EngineLink,
+    pub refusals: &'a Refusals,
 }
 
 /// How a talk came to its end.

@@ -3,8 +3,8 @@
 
 use convoke_agent::{
     Admission, Admitted, Asker, Attempts, CallDemand, CallPermit, Commands, Finish, Message, NoPrograms,
-    Provider, Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall, ToolResult,
-    ToolSpec, Toolbox, TurnLog, TurnRecord, Unlimited, tokens_in,
+    NoReply, Provider, Providers, Reply, Report, Request, Role, ScriptResult, Sink, Tool, ToolCall,
+    ToolResult, ToolSpec, Toolbox, TurnLog, TurnRecord, Unlimited, tokens_in,
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Digest, Failure, JsonText, ProviderSettings,
@@ -67,7 +67,7 @@ impl Provider for Reader {
         &'a self,
         request: &'a Request<'a>,
         _sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         fits_the_window(request);
         never_parted(request.messages);
         let mut requests = self.requests.lock().unwrap();
@@ -76,7 +76,7 @@ impl Provider for Reader {
             true => Err(Failure::new(Class::Transient, "that is enough")),
             false => Ok(says(request.call as usize, request.tools.len() > 1)),
         };
-        Box::pin(std::future::ready(reply))
+        Box::pin(std::future::ready(reply.map_err(NoReply::Failed)))
     }
 }
 

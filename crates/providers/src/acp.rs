@@ -20,7 +20,9 @@ mod turn;
 
 use crate::phases::{Phase, timed_out};
 use crate::program::{Programs, Running, folder};
-use convoke_agent::{Answered, Asks, Finish, Message, Provider, Purpose, Reply, Report, Request, Sink};
+use convoke_agent::{
+    Answered, Asks, Finish, Message, NoReply, Provider, Purpose, Reply, Report, Request, Sink,
+};
 use convoke_model::{Answer, Class, Failure, JsonText, Program, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
 use indexmap::IndexMap;
@@ -185,11 +187,11 @@ impl Provider for Acp {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         Box::pin(async move {
             let total = request.timeouts.total;
             let answered = tokio::time::timeout(total, self.ask(request, sink)).await;
-            answered.unwrap_or_else(|_| Err(timed_out(&self.name, Phase::Total, total)))
+            Ok(answered.unwrap_or_else(|_| Err(timed_out(&self.name, Phase::Total, total)))?)
         })
     }
 

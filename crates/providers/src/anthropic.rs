@@ -9,10 +9,8 @@ mod gather;
 use crate::connection::Clients;
 use crate::preset::Preset;
 use crate::reference::Lookup;
-use crate::spare::Spared;
-use crate::trouble::Trouble;
-use crate::wire::{Wire, names_in, require_model};
-use convoke_agent::{Provider, Reply, Request, Sink};
+use crate::wire::{Wire, names_in};
+use convoke_agent::{NoReply, Provider, Reply, Request, Sink};
 use convoke_model::{Failure, ProviderSettings};
 use futures::future::BoxFuture;
 use gather::Gathering;
@@ -24,7 +22,6 @@ const VERSION: &str = "2023-06-01";
 /// A service that speaks Anthropic's messages.
 pub struct Anthropic {
     wire: Wire,
-    spared: Spared,
 }
 
 impl Anthropic {
@@ -36,21 +33,7 @@ impl Anthropic {
         lookup: &Lookup,
     ) -> Result<Anthropic, Failure> {
         let wire = Wire::new(clients, settings, preset, lookup)?.with_header("anthropic-version", VERSION);
-        Ok(Anthropic { wire, spared: Spared::default() })
-    }
-
-    async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Trouble> {
-        let (name, model) = (&self.wire.name, request.model);
-        require_model(name, model)?;
-        loop {
-            let body = body::of(request, &self.spared.of(model));
-            let outcome = self.wire.exchange::<Gathering>(self.url("messages"), &body, request, sink).await;
-            match &outcome {
-                Err(Trouble::Fault(fault)) if self.spared.learn(name, model, fault, body::OPTIONAL, sink) => {
-                }
-                _ => return outcome,
-            }
-        }
+        Ok(Anthropic { wire })
     }
 
     /// Addresses are written with and without the version.
@@ -68,8 +51,11 @@ impl Provider for Anthropic {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
-        Box::pin(self.wire.in_time(request.timeouts.total, self.ask(request, sink)))
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
+        Box::pin(async move {
+            let (url, body) = (self.url("messages"), body::of(request));
+            self.wire.complete::<Gathering>((url, &body), request, body::OPTIONAL, sink).await
+        })
     }
 
     fn has_native_schema(&self, _model: &str) -> bool {

@@ -10,10 +10,8 @@ mod schema;
 use crate::connection::Clients;
 use crate::preset::Preset;
 use crate::reference::Lookup;
-use crate::spare::Spared;
-use crate::trouble::Trouble;
-use crate::wire::{Wire, names_in, require_model};
-use convoke_agent::{Provider, Reply, Request, Sink};
+use crate::wire::{Wire, names_in};
+use convoke_agent::{NoReply, Provider, Reply, Request, Sink};
 use convoke_model::{Failure, ProviderSettings};
 use futures::future::BoxFuture;
 use gather::Gathering;
@@ -22,7 +20,6 @@ use reqwest::Url;
 /// A service that speaks Google's generateContent.
 pub struct Gemini {
     wire: Wire,
-    spared: Spared,
 }
 
 impl Gemini {
@@ -33,21 +30,7 @@ impl Gemini {
         preset: &Preset,
         lookup: &Lookup,
     ) -> Result<Gemini, Failure> {
-        Ok(Gemini { wire: Wire::new(clients, settings, preset, lookup)?, spared: Spared::default() })
-    }
-
-    async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Trouble> {
-        let (name, model) = (&self.wire.name, request.model);
-        require_model(name, model)?;
-        loop {
-            let body = body::of(request, &self.spared.of(model));
-            let outcome = self.wire.exchange::<Gathering>(self.url(model), &body, request, sink).await;
-            match &outcome {
-                Err(Trouble::Fault(fault)) if self.spared.learn(name, model, fault, body::OPTIONAL, sink) => {
-                }
-                _ => return outcome,
-            }
-        }
+        Ok(Gemini { wire: Wire::new(clients, settings, preset, lookup)? })
     }
 
     fn url(&self, model: &str) -> Url {
@@ -67,12 +50,15 @@ impl Provider for Gemini {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
-        Box::pin(self.wire.in_time(request.timeouts.total, self.ask(request, sink)))
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
+        Box::pin(async move {
+            let (url, body) = (self.url(request.model), body::of(request));
+            self.wire.complete::<Gathering>((url, &body), request, body::OPTIONAL, sink).await
+        })
     }
 
-    fn has_native_schema(&self, model: &str) -> bool {
-        !self.spared.of(model).contains(&body::SCHEMA)
+    fn has_native_schema(&self, _model: &str) -> bool {
+        true
     }
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {

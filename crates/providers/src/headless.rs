@@ -11,7 +11,7 @@ use crate::acp::{note_tools, program_of};
 use crate::phases::{Phase, timed_out};
 use crate::program::{End, Lines, Programs, Running, folder};
 use arguments::Arguments;
-use convoke_agent::{Provider, Reply, Request, Sink};
+use convoke_agent::{NoReply, Provider, Reply, Request, Sink};
 use convoke_model::{Class, Failure, Program, ProviderSettings};
 use futures::future::{BoxFuture, FutureExt};
 use heard::Heard;
@@ -122,11 +122,11 @@ impl Provider for Headless {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         Box::pin(async move {
             let total = request.timeouts.total;
             let answered = timeout(total, self.ask(request, sink)).await;
-            answered.unwrap_or_else(|_| Err(timed_out(&self.agent(), Phase::Total, total)))
+            Ok(answered.unwrap_or_else(|_| Err(timed_out(&self.agent(), Phase::Total, total)))?)
         })
     }
 

@@ -1,7 +1,7 @@
 //! One file per model service, and a scripted one.
 //!
-//! A provider turns a `Request` into one exchange and its outcome into a `Reply` or a typed `Failure`. It retries
-//! nothing, keeps no money and reads no environment: credentials are references that a function given by the caller
+//! A provider turns a `Request` into one exchange and its outcome into a `Reply`, a refused parameter or a typed `Failure`. It
+//! sends one request for each call, retries nothing, keeps no money and reads no environment: credentials are references that a function given by the caller
 //! resolves, proxies and certificates are explicit [`Options`]. [`Registry`] finds providers by their settings, and
 //! [`preset`] says what a name stands for. `wire` is one exchange, whatever the protocol; a file per protocol says what
 //! goes out and puts together what comes back. `program` starts coding agents: [`Acp`] speaks their protocol with them, and
@@ -24,10 +24,10 @@ mod phases;
 pub mod preset;
 mod program;
 mod reference;
+mod refusal;
 mod registry;
 mod responses;
 mod scripted;
-mod spare;
 mod trouble;
 mod wire;
 

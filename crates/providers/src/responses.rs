@@ -9,10 +9,8 @@ mod gather;
 use crate::connection::Clients;
 use crate::preset::Preset;
 use crate::reference::Lookup;
-use crate::spare::Spared;
-use crate::trouble::Trouble;
 use crate::wire::{Wire, names_in};
-use convoke_agent::{Provider, Reply, Request, Sink};
+use convoke_agent::{NoReply, Provider, Reply, Request, Sink};
 use convoke_model::{Failure, ProviderSettings};
 use futures::future::BoxFuture;
 use gather::Gathering;
@@ -20,7 +18,6 @@ use gather::Gathering;
 /// A service that speaks OpenAI's responses.
 pub struct Responses {
     wire: Wire,
-    spared: Spared,
 }
 
 impl Responses {
@@ -31,20 +28,7 @@ impl Responses {
         preset: &Preset,
         lookup: &Lookup,
     ) -> Result<Responses, Failure> {
-        Ok(Responses { wire: Wire::new(clients, settings, preset, lookup)?, spared: Spared::default() })
-    }
-
-    async fn ask(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Trouble> {
-        let (name, model) = (&self.wire.name, request.model);
-        loop {
-            let (url, body) = (self.wire.url("responses"), body::of(request, &self.spared.of(model)));
-            let outcome = self.wire.exchange::<Gathering>(url, &body, request, sink).await;
-            match &outcome {
-                Err(Trouble::Fault(fault)) if self.spared.learn(name, model, fault, body::OPTIONAL, sink) => {
-                }
-                _ => return outcome,
-            }
-        }
+        Ok(Responses { wire: Wire::new(clients, settings, preset, lookup)? })
     }
 }
 
@@ -57,12 +41,15 @@ impl Provider for Responses {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
-        Box::pin(self.wire.in_time(request.timeouts.total, self.ask(request, sink)))
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
+        Box::pin(async move {
+            let (url, body) = (self.wire.url("responses"), body::of(request));
+            self.wire.complete::<Gathering>((url, &body), request, body::OPTIONAL, sink).await
+        })
     }
 
-    fn has_native_schema(&self, model: &str) -> bool {
-        !self.spared.of(model).contains(&body::FORMAT)
+    fn has_native_schema(&self, _model: &str) -> bool {
+        true
     }
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {

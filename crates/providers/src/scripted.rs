@@ -8,7 +8,7 @@
 mod made_up;
 mod replies;
 
-use convoke_agent::{Finish, Provider, Reply, Report, Request, Role, Sink, ToolCall};
+use convoke_agent::{Finish, NoReply, Provider, Reply, Report, Request, Role, Sink, ToolCall};
 use convoke_model::excerpt::tokens;
 use convoke_model::{Class, Failure, ProviderSettings, TaskId, Usage};
 use futures::future::BoxFuture;
@@ -84,15 +84,15 @@ impl Provider for Scripted {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         Box::pin(async move {
             let total = request.timeouts.total;
             // No timer where nothing waits: this path is measured in microseconds.
             if self.script.is_none() && self.latency.is_zero() {
-                return self.answer(request, sink).await;
+                return Ok(self.answer(request, sink).await?);
             }
             let answered = tokio::time::timeout(total, self.answer(request, sink)).await;
-            answered.unwrap_or_else(|_| Err(timed_out(total)))
+            Ok(answered.unwrap_or_else(|_| Err(timed_out(total)))?)
         })
     }
 }

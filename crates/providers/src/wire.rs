@@ -10,8 +10,9 @@ use crate::limits;
 use crate::phases::{Deadline, Phase, timed_out, within};
 use crate::preset::Preset;
 use crate::reference::{Lookup, resolve};
+use crate::refusal::{Optional, refused};
 use crate::trouble::Trouble;
-use convoke_agent::{Reply, Report, Request, Sink};
+use convoke_agent::{NoReply, Reply, Report, Request, Sink};
 use convoke_model::{Class, Failure, ProviderSettings};
 use convoke_process::{Shortage, is_shortage};
 use futures::StreamExt;
@@ -129,8 +130,36 @@ impl Wire {
         url
     }
 
-    /// Runs an exchange, or several, within the request's whole time, and names what went wrong.
-    pub async fn in_time<T>(
+    /// Makes the one exchange of a call within the request's whole time. `optional` are the parameters of the body that a
+    /// service may refuse.
+    pub async fn complete<G: Gather>(
+        &self,
+        (url, body): (Url, &Value),
+        request: &Request<'_>,
+        optional: &[Optional],
+        sink: &dyn Sink,
+    ) -> Result<Reply, NoReply> {
+        let limit = request.timeouts.total;
+        match timeout(limit, self.exchange::<G>(url, body, request, sink)).await {
+            Ok(outcome) => outcome.map_err(|trouble| self.no_reply(trouble, optional, request.left_out)),
+            Err(_) => Err(timed_out(&self.name, Phase::Total, limit).into()),
+        }
+    }
+
+    fn no_reply(&self, trouble: Trouble, optional: &[Optional], left_out: &[&str]) -> NoReply {
+        let parameter = match &trouble {
+            Trouble::Fault(fault) => refused(fault, optional, left_out),
+            _ => None,
+        };
+        let failure = self.failure(trouble);
+        match parameter {
+            Some(parameter) => NoReply::Refused { parameter, failure },
+            None => NoReply::Failed(failure),
+        }
+    }
+
+    /// Runs something within a time, and names what went wrong.
+    async fn in_time<T>(
         &self,
         limit: Duration,
         work: impl Future<Output = Result<T, Trouble>>,
@@ -142,7 +171,7 @@ impl Wire {
     }
 
     /// Sends a body and gathers what comes back.
-    pub async fn exchange<G: Gather>(
+    async fn exchange<G: Gather>(
         &self,
         url: Url,
         body: &Value,
@@ -220,7 +249,7 @@ pub fn names_in(document: &Value, list: &str, key: &str) -> Vec<String> {
 }
 
 /// A model must be named to services that have no default.
-pub fn require_model(provider: &str, model: &str) -> Result<(), Trouble> {
+fn require_model(provider: &str, model: &str) -> Result<(), Trouble> {
     if !model.trim().is_empty() {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use convoke_agent::{Finish, Report};
+use convoke_agent::{Finish, NoReply, Report, Request};
 use convoke_model::{Class, Usage};
 use serde_json::json;
 use std::sync::atomic::Ordering;
@@ -119,7 +119,7 @@ async fn an_answer_that_breaks_off_is_no_answer() {
     let mut reasons = Vec::new();
     for _ in 0..5 {
         let (asked, heard) = (Asked::default(), Heard::default());
-        let failure = provider.complete(&asked.request(), &heard).await.unwrap_err();
+        let failure = provider.complete(&asked.request(), &heard).await.unwrap_err().into_failure();
         reasons.push((failure.class, failure.reason.unwrap(), heard.text()));
     }
     let reasons: Vec<_> =
@@ -224,19 +224,19 @@ async fn a_key_that_is_no_secret_does_not_garble_a_failure() {
 }
 
 #[tokio::test]
-async fn a_parameter_that_is_not_known_is_left_out_from_then_on() {
+async fn a_parameter_that_is_refused_is_named_after_one_request() {
     let told = json!({"error": {"message": "Unsupported parameter: 'max_tokens'", "param": "max_tokens"}});
-    let server = Server::start(vec![plain("400 Bad Request", "", &told), answer("one"), answer("two")]).await;
-    let provider = openai(&server.url);
+    let server = Server::start(vec![plain("400 Bad Request", "", &told), answer("one")]).await;
+    let (provider, heard) = (openai(&server.url), Heard::default());
     let asked = Asked { max_tokens: Some(50), ..Asked::default() };
-    assert_eq!(asked.of(&*provider).await.unwrap().text, "one");
-    assert_eq!(asked.of(&*provider).await.unwrap().text, "two");
-    let sent: Vec<_> = server
-        .bodies()
-        .iter()
-        .map(|body| (body["max_tokens"].as_u64(), body["max_completion_tokens"].as_u64()))
-        .collect();
-    assert_eq!(sent, [(Some(50), None), (None, Some(50)), (None, Some(50))]);
+    let refused = provider.complete(&asked.request(), &heard).await.unwrap_err();
+    let NoReply::Refused { parameter, failure } = refused else { panic!("{refused:?}") };
+    assert_eq!((parameter, failure.class, server.bodies().len()), ("max_tokens", Class::Fatal, 1));
+    let request = Request { left_out: &["max_tokens"], ..asked.request() };
+    assert_eq!(provider.complete(&request, &heard).await.unwrap().text, "one");
+    let sent = server.bodies();
+    assert_eq!((sent[0]["max_tokens"].as_u64(), sent[0].get("max_completion_tokens")), (Some(50), None));
+    assert_eq!((sent[1].get("max_tokens"), sent[1]["max_completion_tokens"].as_u64()), (None, Some(50)));
 }
 
 /// llama.cpp says that it keeps the connection, and closes it when the next request comes.

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    Admission, Admitted, Alone, CallDemand, CallPermit, Finish, NoPrograms, NoTools, Provider, Reply, Report,
-    Request, ScriptResult, Silent, Sink, TurnLog, TurnRecord, Unlimited,
+    Admission, Admitted, Alone, CallDemand, CallPermit, Finish, NoPrograms, NoReply, NoTools, Provider,
+    Reply, Report, Request, ScriptResult, Silent, Sink, TurnLog, TurnRecord, Unlimited,
 };
 use convoke_model::{
     AgentSettings, Class, Contract, Digest, Fallback, JsonText, Price, ProviderSettings, Retry, TaskId,
@@ -66,7 +66,7 @@ impl TurnLog for Wired<'_> {
 
 /// A provider that says a list of things; an entry of `None` never answers.
 #[derive(Default)]
-struct Told {
+struct ScriptedModel {
     replies: Mutex<VecDeque<Option<Result<Reply, Failure>>>>,
     dropped: AtomicU32,
     models: Mutex<Vec<String>>,
@@ -82,16 +82,16 @@ impl Drop for CountDrop<'_> {
     }
 }
 
-impl Provider for Told {
+impl Provider for ScriptedModel {
     fn name(&self) -> &str {
-        "told"
+        "scripted"
     }
 
     fn complete<'a>(
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         Box::pin(async move {
             let guard = CountDrop(&self.dropped);
             self.models.lock().unwrap().push(request.model.to_owned());
@@ -104,12 +104,12 @@ impl Provider for Told {
                 unreachable!("pending");
             };
             drop(guard);
-            reply
+            Ok(reply?)
         })
     }
 }
 
-struct One(Arc<Told>);
+struct One(Arc<ScriptedModel>);
 
 impl Providers for One {
     fn get(&self, _settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
@@ -143,11 +143,16 @@ fn said(text: &str) -> Option<Result<Reply, Failure>> {
     Some(Ok(Reply::said(text, Finish::Stop, usage, "m")))
 }
 
-fn attempts(replies: impl IntoIterator<Item = Option<Result<Reply, Failure>>>) -> (Attempts, Arc<Told>) {
-    let told = Arc::new(Told { replies: Mutex::new(replies.into_iter().collect()), ..Told::default() });
+fn attempts(
+    replies: impl IntoIterator<Item = Option<Result<Reply, Failure>>>,
+) -> (Attempts, Arc<ScriptedModel>) {
+    let model = Arc::new(ScriptedModel {
+        replies: Mutex::new(replies.into_iter().collect()),
+        ..ScriptedModel::default()
+    });
     (
-        Attempts::new(Arc::new(One(told.clone())), Arc::new(Echo), Arc::new(NoTools), Arc::new(NoPrograms)),
-        told,
+        Attempts::new(Arc::new(One(model.clone())), Arc::new(Echo), Arc::new(NoTools), Arc::new(NoPrograms)),
+        model,
     )
 }
 
@@ -245,7 +250,7 @@ async fn a_failure_keeps_the_raw_answers() {
 
 #[tokio::test]
 async fn cancelling_drops_the_request_and_keeps_what_came() {
-    let (attempts, told) = attempts([None]);
+    let (attempts, model) = attempts([None]);
     let cancel = CancellationToken::new();
     let running = attempts.attempt(agent(None), &Alone, cancel.clone());
     let cancelling = async {
@@ -257,7 +262,7 @@ async fn cancelling_drops_the_request_and_keeps_what_came() {
     assert_eq!(failure.class, Class::Cancelled);
     assert_eq!(partial.unwrap().value(), json!({"text": "so far "}));
     assert!(usage.estimated && usage.calls == 1 && usage.output_tokens == 2, "{usage:?}");
-    assert_eq!(told.dropped.load(Ordering::SeqCst), 1);
+    assert_eq!(model.dropped.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -294,10 +299,10 @@ async fn asked_with_fallback(
             }
         }
     }
-    let (attempts, told) = attempts(replies);
+    let (attempts, model) = attempts(replies);
     let (assignment, notes) = (with_models(agent(None), attempt), Notes::default());
     let end = attempts.attempt(assignment, &Wired::new(&Unlimited, &notes), CancellationToken::new()).await;
-    (told.models.lock().unwrap().clone(), notes.0.into_inner().unwrap(), end)
+    (model.models.lock().unwrap().clone(), notes.0.into_inner().unwrap(), end)
 }
 
 #[tokio::test]
@@ -317,12 +322,12 @@ async fn the_next_model_answers_for_one_that_cannot() {
 #[tokio::test]
 async fn only_models_of_the_contract_are_asked_where_there_is_one() {
     for (others, wanted) in [(&[][..], &["m"][..]), (&["p"], &["m", "p"])] {
-        let (attempts, told) = attempts([failing(Class::RateLimit), said("{\"n\": 1}")]);
+        let (attempts, model) = attempts([failing(Class::RateLimit), said("{\"n\": 1}")]);
         let other_models = others.iter().map(|model| model.to_string()).collect();
         let contract = Contract { model: "m".into(), other_models, ..Contract::default() };
         let assignment = Assignment { contract: Some(Box::new(contract)), ..with_models(agent(None), 1) };
         run(&attempts, assignment).await;
-        assert_eq!(*told.models.lock().unwrap(), wanted);
+        assert_eq!(*model.models.lock().unwrap(), wanted);
     }
 }
 
@@ -362,7 +367,7 @@ impl Drop for Held {
 
 impl Admission for Few {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
-        assert_eq!((call.provider.as_str(), call.model.as_str(), call.attempt), ("told", "m", 1));
+        assert_eq!((call.provider.as_str(), call.model.as_str(), call.attempt), ("scripted", "m", 1));
         let left = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         self.held.fetch_add(1, Ordering::SeqCst);
         let held = Held(self.held.clone());
@@ -450,13 +455,13 @@ async fn a_budget_goes_on_with_a_cheaper_model_only_if_the_contract_names_it() {
         ..Contract::default()
     };
     for (cheaper, asked) in [(&[][..], 0), (&["cheap"], 1)] {
-        let (attempts, told) = attempts([said("{\"n\": 1}")]);
+        let (attempts, model) = attempts([said("{\"n\": 1}")]);
         let assignment = Assignment { contract: Some(Box::new(contract(cheaper))), ..agent(None) };
         let link = Wired::new(&Poor, &Silent);
         let end = attempts.attempt(assignment, &link, CancellationToken::new()).await;
-        assert_eq!(told.models.lock().unwrap().len(), asked, "{cheaper:?}");
+        assert_eq!(model.models.lock().unwrap().len(), asked, "{cheaper:?}");
         match end {
-            AttemptEnd::Finished { .. } => assert_eq!(*told.models.lock().unwrap(), ["cheap"]),
+            AttemptEnd::Finished { .. } => assert_eq!(*model.models.lock().unwrap(), ["cheap"]),
             AttemptEnd::Failed { failure, .. } => {
                 assert_eq!(
                     (failure.class, failure.reason.as_deref()),

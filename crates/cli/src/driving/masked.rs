@@ -7,7 +7,7 @@
 //! request takes its mask along. What models and tools say on the way back is `washed`'s.
 
 use super::washed;
-use convoke_agent::{Mask, Message, Provider, Providers, Reply, Request, Sink, ToolSpec};
+use convoke_agent::{Mask, Message, NoReply, Provider, Providers, Reply, Request, Sink, ToolSpec};
 use convoke_model::{Failure, ProviderSettings, TaskId};
 use convoke_providers::Scrubber;
 use futures::future::BoxFuture;
@@ -160,7 +160,7 @@ impl Provider for MaskedProvider {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         let scrubber = self.masks.for_agent(request.secrets);
         let clean = Clean::of(&scrubber, request);
         Box::pin(async move { self.inner.complete(&clean.request(request, &scrubber), sink).await })

@@ -1,7 +1,7 @@
 //! What is sent to Anthropic's messages.
 
 use crate::parts::ANSWER_TOOL;
-use crate::spare::Optional;
+use crate::refusal::Optional;
 use convoke_agent::{Message, Request, Role, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -29,9 +29,9 @@ enum Thinking<'a> {
 }
 
 /// The body of a request, without the parameters that the model does not take.
-pub fn of(request: &Request<'_>, spared: &[&str]) -> Value {
-    let takes = |name: &str| !spared.contains(&name);
-    let thinking = thinking(request, spared);
+pub fn of(request: &Request<'_>) -> Value {
+    let takes = |name: &str| !request.left_out.contains(&name);
+    let thinking = thinking(request);
     let thinks = !matches!(thinking, Thinking::No);
     let answers_by_tool = request.schema.is_some() && request.native_schema;
     let mut body = Map::new();
@@ -67,9 +67,9 @@ pub fn of(request: &Request<'_>, spared: &[&str]) -> Value {
     Value::Object(body)
 }
 
-fn thinking<'a>(request: &Request<'a>, spared: &[&str]) -> Thinking<'a> {
+fn thinking<'a>(request: &Request<'a>) -> Thinking<'a> {
     let Some(effort) = request.reasoning_effort else { return Thinking::No };
-    match (spared.contains(&ADAPTIVE), spared.contains(&THINKING_BUDGET)) {
+    match (request.left_out.contains(&ADAPTIVE), request.left_out.contains(&THINKING_BUDGET)) {
         (true, _) => Thinking::No,
         (false, true) => Thinking::Adaptive(if effort == "xhigh" { "high" } else { effort }),
         (false, false) => Thinking::Budget(budget(effort)),

@@ -1,10 +1,12 @@
 //! Stands before real providers and writes down what is asked and answered.
 //!
-//! Changes nothing about a call. A call that is dropped is written down as such, because its replay must not fail.
+//! Changes nothing about a call. A call that is dropped is written down as such, because its replay must not fail. A request of
+//! which the service refused an optional parameter is left out: the driver asks the same again without it, and a cassette knows
+//! a request by what it asks, not by how much of it the service takes.
 
 use super::call::Call;
 use super::{RecordingTools, Scrubber, Tape};
-use convoke_agent::{Provider, Providers, Reply, Report, Request, Sink, Toolbox};
+use convoke_agent::{NoReply, Provider, Providers, Reply, Report, Request, Sink, Toolbox};
 use convoke_model::{Failure, ProviderSettings, TaskId};
 use futures::future::BoxFuture;
 use std::io;
@@ -58,17 +60,24 @@ impl Provider for Recorded {
         &'a self,
         request: &'a Request<'a>,
         sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         Box::pin(async move {
             let call = Call::of(request, &*self.provider, &self.recorder.scrubber);
             let mut entry = Entry { recorder: &self.recorder, call: Some(call) };
-            let outcome = self.provider.complete(request, sink).await;
+            let outcome = match self.provider.complete(request, sink).await {
+                Ok(reply) => Ok(reply),
+                Err(NoReply::Failed(failure)) => Err(failure),
+                Err(refused @ NoReply::Refused { .. }) => {
+                    entry.call = None;
+                    return Err(refused);
+                }
+            };
             if let Err(error) = entry.close(&outcome) {
                 // The answer is paid for; losing it as well would help nobody.
                 let message = format!("this call is missing from the cassette: {error}");
                 sink.report(Report::Noted { code: "recording_failed", message });
             }
-            outcome
+            Ok(outcome?)
         })
     }
 

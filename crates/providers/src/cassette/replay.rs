@@ -10,7 +10,7 @@ use super::shelf::Shelf;
 use super::tool_call::{CallLine, CallOutcome, asked};
 use super::turns::{Attempt, Slot, Turns};
 use super::{ReplayTools, Scrubber, file};
-use convoke_agent::{Asker, Provider, Providers, Reply, Request, Sink, Tool, ToolResult};
+use convoke_agent::{Asker, NoReply, Provider, Providers, Reply, Request, Sink, Tool, ToolResult};
 use convoke_model::{Class, Failure, JsonText, ProviderSettings, Stamped};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
@@ -93,8 +93,8 @@ impl Provider for Played {
         &'a self,
         request: &'a Request<'a>,
         _sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
-        Box::pin(self.player.answer(request))
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
+        Box::pin(async move { Ok(self.player.answer(request).await?) })
     }
 
     fn stand_in(&self, request: &Request<'_>) -> Option<String> {

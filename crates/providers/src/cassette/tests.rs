@@ -1,6 +1,6 @@
 use super::*;
 use crate::Scripted;
-use convoke_agent::{Message, Provider, Providers, Purpose, Reply, Request, Role, Silent, Timeouts};
+use convoke_agent::{Message, NoReply, Provider, Providers, Purpose, Reply, Request, Role, Silent, Timeouts};
 use convoke_model::{
     Class, Event, Failure, JsonText, Payload, ProviderSettings, Stamped, TaskId, Timestamp, Usage,
 };
@@ -34,6 +34,7 @@ impl Asked {
             temperature: Some(0.5),
             max_tokens: None,
             reasoning_effort: None,
+            left_out: &[],
             timeouts: Timeouts::within(Duration::from_secs(600)),
             answered: None,
             working_dir: None,
@@ -74,7 +75,7 @@ fn recorder(folder: &Path, replies: &'static str) -> Arc<dyn Provider> {
 }
 
 async fn tell(provider: &dyn Provider, asked: &Asked) -> Result<Reply, Failure> {
-    provider.complete(&asked.request(), &Silent).await
+    provider.complete(&asked.request(), &Silent).await.map_err(NoReply::into_failure)
 }
 
 fn text(folder: &Path) -> String {

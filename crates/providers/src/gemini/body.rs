@@ -1,7 +1,7 @@
 //! What is sent to Gemini.
 
 use super::schema;
-use crate::spare::Optional;
+use crate::refusal::Optional;
 use convoke_agent::{Message, Request, Role, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -14,12 +14,12 @@ pub const OPTIONAL: &[Optional] = &[
     ("temperature", TEMPERATURE),
 ];
 /// The shape of the answer.
-pub const SCHEMA: &str = "responseSchema";
+const SCHEMA: &str = "responseSchema";
 const THINKING: &str = "thinkingConfig";
 const TEMPERATURE: &str = "temperature";
 
 /// The body of a request, without the parameters that the model does not take.
-pub fn of(request: &Request<'_>, spared: &[&str]) -> Value {
+pub fn of(request: &Request<'_>) -> Value {
     let mut body = Map::new();
     let system = system(request.messages);
     if !system.is_empty() {
@@ -30,15 +30,15 @@ pub fn of(request: &Request<'_>, spared: &[&str]) -> Value {
         let declarations: Value = request.tools.iter().map(tool).collect();
         body.insert("tools".into(), json!([{"functionDeclarations": declarations}]));
     }
-    let config = config(request, spared);
+    let config = config(request);
     if !config.is_empty() {
         body.insert("generationConfig".into(), Value::Object(config));
     }
     Value::Object(body)
 }
 
-fn config(request: &Request<'_>, spared: &[&str]) -> Map<String, Value> {
-    let takes = |name: &str| !spared.contains(&name);
+fn config(request: &Request<'_>) -> Map<String, Value> {
+    let takes = |name: &str| !request.left_out.contains(&name);
     let mut config = Map::new();
     if let Some(temperature) = request.temperature.filter(|_| takes(TEMPERATURE)) {
         config.insert("temperature".into(), json!(temperature));

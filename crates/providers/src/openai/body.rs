@@ -1,55 +1,50 @@
 //! What is sent, in the words that the service understands.
 
-use crate::fault::Fault;
+use crate::refusal::Optional;
 use convoke_agent::{Message, Request, ToolCall, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// Which of the optional parameters the service takes.
+/// Parameters that a model may refuse, besides the limit of tokens.
+const OPTIONAL: [Optional; 5] = [
+    ("response_format", FORMAT),
+    ("json_schema", FORMAT),
+    ("stream_options", STREAM_OPTIONS),
+    ("temperature", TEMPERATURE),
+    ("reasoning_effort", REASONING),
+];
+const FORMAT: &str = "response_format";
+const STREAM_OPTIONS: &str = "stream_options";
+const TEMPERATURE: &str = "temperature";
+const REASONING: &str = "reasoning_effort";
+/// The limit of tokens has two names. A service that refuses one is sent the other.
+const MAX_TOKENS: &str = "max_tokens";
+const MAX_COMPLETION_TOKENS: &str = "max_completion_tokens";
+
+/// How a service differs from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
-    /// The shape of the answer as a parameter.
+    /// It takes the shape of the answer as a parameter.
     pub json_schema: bool,
-    /// `max_completion_tokens` instead of `max_tokens`.
-    completion_tokens: bool,
-    stream_options: bool,
-    temperature: bool,
-    reasoning_effort: bool,
+    /// It is OpenAI's own, and no imitation.
+    pub is_original: bool,
 }
 
 impl Dialect {
-    /// What the original takes, or what most imitations do.
-    pub fn new(json_schema: bool, is_original: bool) -> Dialect {
-        Dialect {
-            json_schema,
-            completion_tokens: is_original,
-            stream_options: true,
-            temperature: true,
-            reasoning_effort: true,
-        }
+    /// The parameters that the service may refuse of a request that leaves these out.
+    pub fn optional(self, left_out: &[&str]) -> Vec<Optional> {
+        // There is no third name: a service that refuses both is not content with anything.
+        let has_other = [MAX_TOKENS, MAX_COMPLETION_TOKENS].iter().any(|name| left_out.contains(name));
+        let limit = (!has_other).then(|| self.limit(left_out));
+        limit.map(|name| (name, name)).into_iter().chain(OPTIONAL).collect()
     }
 
-    /// The dialect to try after this fault, and the parameter it leaves out, if it is about one of them.
-    pub fn without(self, fault: &Fault) -> Option<(Dialect, &'static str)> {
-        if !fault.is_bad_request() {
-            return None;
+    /// The name of the limit of tokens.
+    fn limit(self, left_out: &[&str]) -> &'static str {
+        match self.is_original {
+            true if left_out.contains(&MAX_COMPLETION_TOKENS) => MAX_TOKENS,
+            false if !left_out.contains(&MAX_TOKENS) => MAX_TOKENS,
+            _ => MAX_COMPLETION_TOKENS,
         }
-        let (mut max_tokens, mut schema, mut options) = (self, self, self);
-        let (mut temperature, mut reasoning) = (self, self);
-        max_tokens.completion_tokens = !self.completion_tokens;
-        schema.json_schema = false;
-        options.stream_options = false;
-        temperature.temperature = false;
-        reasoning.reasoning_effort = false;
-        let limit = if self.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
-        let simpler = [
-            (max_tokens, limit),
-            (schema, "response_format"),
-            (schema, "json_schema"),
-            (options, "stream_options"),
-            (temperature, "temperature"),
-            (reasoning, "reasoning_effort"),
-        ];
-        simpler.into_iter().find(|(dialect, parameter)| *dialect != self && fault.is_about(parameter))
     }
 }
 
@@ -61,16 +56,15 @@ pub fn of(request: &Request<'_>, dialect: Dialect) -> Value {
             body.insert(key.to_owned(), value);
         }
     };
-    let limit = |wanted: bool| request.max_tokens.filter(|_| wanted).map(Value::from);
-    let schema = request.schema.filter(|_| dialect.json_schema && request.native_schema);
+    let takes = |name: &str| !request.left_out.contains(&name);
+    let schema = request.schema.filter(|_| dialect.json_schema && request.native_schema && takes(FORMAT));
     put("model", Some(request.model).filter(|model| !model.is_empty()).map(Value::from));
     put("messages", Some(request.messages.iter().map(message).collect()));
     put("stream", Some(true.into()));
-    put("stream_options", dialect.stream_options.then(|| json!({"include_usage": true})));
-    put("temperature", request.temperature.filter(|_| dialect.temperature).map(Value::from));
-    put("max_tokens", limit(!dialect.completion_tokens));
-    put("max_completion_tokens", limit(dialect.completion_tokens));
-    put("reasoning_effort", request.reasoning_effort.filter(|_| dialect.reasoning_effort).map(Value::from));
+    put("stream_options", takes(STREAM_OPTIONS).then(|| json!({"include_usage": true})));
+    put("temperature", request.temperature.filter(|_| takes(TEMPERATURE)).map(Value::from));
+    put(dialect.limit(request.left_out), request.max_tokens.map(Value::from));
+    put("reasoning_effort", request.reasoning_effort.filter(|_| takes(REASONING)).map(Value::from));
     put("tools", (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()));
     put(
         "response_format",

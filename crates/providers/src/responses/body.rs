@@ -1,7 +1,7 @@
 //! What is sent to OpenAI's responses.
 
 use crate::openai::schema_name;
-use crate::spare::Optional;
+use crate::refusal::Optional;
 use convoke_agent::{Message, Request, Role, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -15,15 +15,15 @@ pub const OPTIONAL: &[Optional] = &[
     ("max_output_tokens", MAX_TOKENS),
 ];
 /// The shape of the answer.
-pub const FORMAT: &str = "text.format";
+const FORMAT: &str = "text.format";
 const TEMPERATURE: &str = "temperature";
 const SEALED: &str = "include";
 const REASONING: &str = "reasoning";
 const MAX_TOKENS: &str = "max_output_tokens";
 
 /// The body of a request, without the parameters that the model does not take.
-pub fn of(request: &Request<'_>, spared: &[&str]) -> Value {
-    let takes = |name: &str| !spared.contains(&name);
+pub fn of(request: &Request<'_>) -> Value {
+    let takes = |name: &str| !request.left_out.contains(&name);
     let mut body = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {

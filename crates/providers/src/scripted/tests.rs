@@ -53,6 +53,7 @@ impl Asked {
             temperature: None,
             max_tokens: None,
             reasoning_effort: None,
+            left_out: &[],
             timeouts: Timeouts::within(Duration::from_secs(600)),
             step: self.step,
             purpose: self.purpose,
@@ -66,7 +67,8 @@ impl Asked {
 }
 
 async fn text(provider: &Scripted, asked: &Asked) -> Result<String, Failure> {
-    provider.complete(&asked.request(), &Silent).await.map(|reply| reply.text)
+    let answered = provider.complete(&asked.request(), &Silent).await;
+    answered.map(|reply| reply.text).map_err(NoReply::into_failure)
 }
 
 #[tokio::test]

@@ -228,7 +228,8 @@ async fn what_is_denied_is_not_done() {
     let mut asked = asked(&["write new", "permission build", "say no"]);
     asked.working_dir = Some(folder.path().display().to_string());
     let heard = Heard::default();
-    let failure = agent(Permissions::Deny).complete(&asked.request(), &heard).await.unwrap_err();
+    let failure =
+        agent(Permissions::Deny).complete(&asked.request(), &heard).await.unwrap_err().into_failure();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Permission, Some("permission_denied")));
     let noted = |report: &Report| matches!(report, Report::Noted { code: "permission_denied", message } if message.ends_with("may not run: build"));
     assert!(heard.0.lock().unwrap().iter().any(noted));

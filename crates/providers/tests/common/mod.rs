@@ -2,7 +2,8 @@
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
 use convoke_agent::{
-    Answered, Message, Provider, Providers, Purpose, Reply, Report, Request, Role, Sink, Timeouts, ToolSpec,
+    Answered, Message, NoReply, Provider, Providers, Purpose, Reply, Report, Request, Role, Sink, Timeouts,
+    ToolSpec,
 };
 use convoke_model::{Contract, Failure, OutputSchema, ProviderSettings, TaskId};
 use convoke_providers::{Options, Registry};
@@ -62,6 +63,7 @@ impl Asked {
             temperature: Some(0.5),
             max_tokens: self.max_tokens,
             reasoning_effort: self.reasoning_effort,
+            left_out: &[],
             timeouts: self.timeouts,
             answered: self.answered.as_ref(),
             working_dir: self.working_dir.as_deref(),
@@ -79,7 +81,7 @@ impl Asked {
     }
 
     pub async fn of(&self, provider: &dyn Provider) -> Result<Reply, Failure> {
-        provider.complete(&self.request(), &Heard::default()).await
+        provider.complete(&self.request(), &Heard::default()).await.map_err(NoReply::into_failure)
     }
 }
 

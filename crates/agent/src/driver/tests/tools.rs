@@ -27,13 +27,12 @@ impl Provider for Model {
         &'a self,
         request: &'a Request<'a>,
         _sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         let tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
         self.asked.lock().unwrap().push((request.messages.to_vec(), tools, request.answered.cloned()));
         let reply = self.replies.lock().unwrap().pop_front();
-        Box::pin(std::future::ready(
-            reply.unwrap_or_else(|| Err(Failure::new(Class::Fatal, "no more replies"))),
-        ))
+        let reply = reply.unwrap_or_else(|| Err(Failure::new(Class::Fatal, "no more replies")));
+        Box::pin(std::future::ready(reply.map_err(NoReply::Failed)))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::toy::Toy;
 use crate::{
-    Admission, Admitted, Attempts, CallDemand, CallPermit, Commands, Finish, Message, NoTools, Provider,
-    Providers, Purpose, Reply, Report, Request, ScriptResult, Sink, TurnLog, TurnRecord, Unlimited,
+    Admission, Admitted, Attempts, CallDemand, CallPermit, Commands, Finish, Message, NoReply, NoTools,
+    Provider, Providers, Purpose, Reply, Report, Request, ScriptResult, Sink, TurnLog, TurnRecord, Unlimited,
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Digest, Failure, JsonText, Payload, ProgramAnswer,
@@ -71,29 +71,29 @@ pub(in crate::program) fn call_over(outputs: &[Value]) -> ProgramCall {
 
 /// A model that says what it is told to, and keeps what it was asked.
 #[derive(Clone, Default)]
-pub(super) struct Told {
+pub(super) struct ScriptedModel {
     pub(super) replies: Arc<Mutex<VecDeque<Result<Reply, Failure>>>>,
     pub(super) asked: Arc<Mutex<Vec<Vec<Message>>>>,
 }
 
-impl Provider for Told {
+impl Provider for ScriptedModel {
     fn name(&self) -> &str {
-        "told"
+        "scripted"
     }
 
     fn complete<'a>(
         &'a self,
         request: &'a Request<'a>,
         _sink: &'a dyn Sink,
-    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+    ) -> BoxFuture<'a, Result<Reply, NoReply>> {
         assert!(matches!(request.purpose, Purpose::Program | Purpose::Grade | Purpose::Verify));
         self.asked.lock().unwrap().push(request.messages.to_vec());
         let reply = self.replies.lock().unwrap().pop_front().expect("a reply is left");
-        Box::pin(std::future::ready(reply))
+        Box::pin(std::future::ready(reply.map_err(NoReply::Failed)))
     }
 }
 
-impl Providers for Told {
+impl Providers for ScriptedModel {
     fn get(&self, _settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
         Ok(Arc::new(self.clone()))
     }
@@ -154,7 +154,7 @@ impl Admission for Book {
 /// One task with its model, its programs and its book.
 pub(super) struct World {
     pub(super) call: ProgramCall,
-    pub(super) model: Told,
+    pub(super) model: ScriptedModel,
     pub(super) programs: Arc<Toy>,
     pub(super) book: Book,
 }
@@ -163,7 +163,7 @@ impl World {
     pub(super) fn new(replies: &[&str]) -> World {
         let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
         let said = |text: &&str| Ok(Reply::said(*text, Finish::Stop, usage, "m"));
-        let model = Told::default();
+        let model = ScriptedModel::default();
         model.replies.lock().unwrap().extend(replies.iter().map(said));
         let call = call_over(&[json!({"result": "the first one"}), json!({"result": "the second one"})]);
         World { call, model, programs: Arc::default(), book: Book::default() }

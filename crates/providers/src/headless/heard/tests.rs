@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 #[derive(Default)]
-struct Told(Mutex<Vec<Report>>);
+struct Reports(Mutex<Vec<Report>>);
 
-impl Sink for Told {
+impl Sink for Reports {
     fn report(&self, report: Report) {
         self.0.lock().unwrap().push(report);
     }
@@ -15,12 +15,12 @@ impl Sink for Told {
 
 /// What a command's output makes: the reply, what was shown, and the tools that were called.
 fn heard(output: &str) -> (Reply, String, Vec<(String, bool)>) {
-    let (told, mut heard) = (Told::default(), Heard::default());
-    output.lines().for_each(|line| heard.take(line.to_owned(), &told));
+    let (reports, mut heard) = (Reports::default(), Heard::default());
+    output.lines().for_each(|line| heard.take(line.to_owned(), &reports));
     heard.finish();
     assert_eq!(heard.fault(true), None);
     let (mut shown, mut tools) = (String::new(), Vec::new());
-    for report in told.0.into_inner().unwrap() {
+    for report in reports.0.into_inner().unwrap() {
         match report {
             Report::Progress { text } => shown.push_str(&text),
             Report::ToolCalled { tool, failed, .. } => tools.push((tool, failed)),
@@ -42,6 +42,7 @@ fn reply(heard: Heard) -> Reply {
         temperature: None,
         max_tokens: None,
         reasoning_effort: None,
+        left_out: &[],
         timeouts: Timeouts::within(Duration::from_secs(1)),
         answered: None,
         working_dir: None,
