@@ -205,9 +205,11 @@ impl State {
 fn missing_part(merging: &Merging, room: Option<u64>) -> (Vec<Value>, usize) {
     // A window that is known gives a sixteenth of its room to this.
     let most = room.map_or(50, |room| (room / 1_000).clamp(1, 50) as usize);
-    let listed = merging.missing.iter().take(most).map(|missing| {
-        json!({ "task": missing.task, "cause": clipped(&missing.cause, 200) })
-    });
+    let listed = merging
+        .missing
+        .iter()
+        .take(most)
+        .map(|missing| json!({ "task": missing.task, "cause": clipped(&missing.cause, 200) }));
     (listed.collect(), merging.missing.len().saturating_sub(most))
 }
 
