@@ -57,6 +57,24 @@ impl TaskId {
         TaskId(text.into())
     }
 
+    /// The id of an item of the for_each that has this id.
+    ///
+    /// The items of a for_each that is itself an item stand below it, or they would clash with its siblings'.
+    pub fn item(&self, node: &str, key: &str) -> TaskId {
+        let own = self.0.rfind('/').map_or(0, |at| at + 1);
+        let (before, visit) = self.0.split_at(self.0[own..].find('#').map_or(self.0.len(), |at| own + at));
+        if before.ends_with(']') {
+            return TaskId::new(Some(self), node, Some(key), 1);
+        }
+        let mut text = String::with_capacity(self.0.len() + key.len() + 2);
+        text.push_str(before);
+        text.push('[');
+        escape_into(&mut text, key);
+        text.push(']');
+        text.push_str(visit);
+        TaskId(text.into())
+    }
+
     /// The parts of the path.
     pub fn segments(&self) -> impl Iterator<Item = Segment> {
         self.0.split('/').map(parse_segment)
@@ -123,6 +141,13 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
 
 /// Names and keys are free text, so what has a meaning in a path is written as `%XX`.
 fn escape_into(out: &mut String, text: &str) {
+    // Nearly every name is of plain characters.
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'/' | b'[' | b']' | b'#' | b'%'))
+    {
+        return out.push_str(text);
+    }
     for c in text.chars() {
         match c {
             '/' | '[' | ']' | '#' | '%' => out.push_str(&format!("%{:02X}", c as u32)),
@@ -243,6 +268,22 @@ mod tests {
         ids.sort();
         let text: Vec<_> = ids.iter().map(|i| &*i.0).collect();
         assert_eq!(text, ["p/child[1.2]", "p/child[1.2.1]", "p/child[1.10]", "p/child[2.1]"]);
+    }
+
+    proptest! {
+        #[test]
+        fn an_item_is_named_like_its_for_each_with_a_key(
+            parent in proptest::option::of("[a-z]{1,3}(\\[[0-9]\\])?(#[2-9])?"),
+            node in "\\PC{1,6}|[a-z\u{7}]{1,3}",
+            key in "\\PC{0,6}|[/#%a-c\u{7f}]{0,3}",
+            visit in 1u32..4,
+        ) {
+            let parent = parent.map(|text| id(&text));
+            let fan_out = TaskId::new(parent.as_ref(), &node, None, visit);
+            prop_assert_eq!(fan_out.item(&node, &key), TaskId::new(parent.as_ref(), &node, Some(&key), visit));
+            let inner = TaskId::new(parent.as_ref(), &node, Some("k"), visit);
+            prop_assert_eq!(inner.item(&node, &key), TaskId::new(Some(&inner), &node, Some(&key), 1));
+        }
     }
 
     #[test]

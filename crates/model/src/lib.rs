@@ -19,6 +19,7 @@ mod failure;
 pub mod fit;
 mod fnv;
 mod goal;
+pub mod hash;
 mod id;
 mod payload;
 mod price;

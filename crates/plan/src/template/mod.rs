@@ -30,6 +30,7 @@ mod methods;
 mod operators;
 mod parsed;
 mod partials;
+mod plain;
 mod predicates;
 mod python;
 mod quoted;

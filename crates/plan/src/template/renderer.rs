@@ -24,6 +24,7 @@ use super::expression;
 use super::is_literal;
 use super::limits::{OUTPUT_BYTES, too_large};
 use super::partials::{candidates, path_and_root, resolve, template_name};
+use super::plain::Plain;
 use super::quoted;
 use super::rewrite::rewrite;
 use super::tail::{self, Tail};
@@ -71,6 +72,7 @@ struct Prepared {
     name: Box<str>,
     literal: bool,
     has_blocks: bool,
+    plain: Option<Plain>,
     tail: Tail,
 }
 
@@ -92,6 +94,7 @@ impl Renderer {
             name: format!("t{at}").into(),
             literal: is_literal(&templates[at].text),
             has_blocks: templates[at].text.contains("{%"),
+            plain: Plain::of(&templates[at].text),
             tail,
         });
         let templates_prepared = prepared.collect();
@@ -131,6 +134,9 @@ impl Renderer {
         if prepared.literal {
             return Ok(with_newlines(&source.text));
         }
+        if let Some(filled) = self.filled_in(prepared, &context) {
+            return Ok(filled);
+        }
         let cut = prepared.tail.cut.and_then(|start| {
             let before = with_newlines(&source.text[..start]);
             self.filled(prepared, &prepared.tail.name(), before, context.clone()).ok()
@@ -141,6 +147,12 @@ impl Renderer {
                 .filled(prepared, &prepared.name, String::new(), context)
                 .map_err(|error| self.texts.explain("template", &prepared.name, error)),
         }
+    }
+
+    /// The text of a template that only fills in names, all of which are there.
+    fn filled_in(&self, prepared: &Prepared, context: &Value) -> Option<String> {
+        let plain = prepared.plain.as_ref().filter(|_| self.cancellation.check().is_ok());
+        plain.and_then(|plain| plain.fill(context))
     }
 
     /// What stands before, and what the text of that name comes to.
@@ -313,7 +325,7 @@ impl Texts {
 }
 
 /// A text as it is, with the line ends that templates have.
-fn with_newlines(text: &str) -> String {
+pub(super) fn with_newlines(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
 

@@ -8,8 +8,8 @@
 use super::Composite;
 use crate::fold::{Folded, illegal};
 use crate::state::{End, Group, State, TaskIx, TaskState, Todo};
+use convoke_model::hash::HashMap;
 use convoke_model::{CauseKind, ChildKind, ChildSpec, TaskId, Usage};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What is known of children besides their tasks.

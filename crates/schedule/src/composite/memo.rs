@@ -3,9 +3,9 @@
 //! A cache: a composite that finds nothing here looks at everything and decides the same.
 
 use crate::state::{State, TaskIx};
+use convoke_model::hash::HashMap;
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// What is remembered, by task.
 #[derive(Default)]

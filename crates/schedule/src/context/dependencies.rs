@@ -6,8 +6,8 @@
 use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::Digest;
+use convoke_model::hash::HashSet;
 use convoke_plan::Kind;
-use std::collections::HashSet;
 use std::fmt::Write;
 
 /// All outputs of one block together take at most as many tokens as this many of them would.
@@ -47,7 +47,7 @@ impl View<'_> {
                 None => self.add_members(needed, &mut sources),
             }
         }
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         sources.retain(|source| seen.insert(*source));
         if sources.is_empty() {
             return (String::new(), kept);

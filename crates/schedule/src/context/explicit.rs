@@ -53,7 +53,7 @@ impl View<'_> {
                 }
             }
         }
-        names.extend(parts.into_iter().map(|(name, part)| (name, part.value())));
+        names.extend(parts.into_iter().map(|(name, part)| (name.into(), part.value())));
         if roots.want("workflow") {
             let frame = self.tasks[task].place.frame;
             let input = match self.sees_all_inputs(task) {

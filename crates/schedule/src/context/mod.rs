@@ -5,6 +5,7 @@
 
 mod dependencies;
 mod explicit;
+mod name;
 mod naming;
 mod roots;
 mod shown;
@@ -14,6 +15,7 @@ mod window;
 mod work;
 
 pub(crate) use dependencies::Share;
+pub use name::Name;
 pub use roots::Roots;
 pub(crate) use shown::{map_value, with_values};
 pub(crate) use texts::part_of;
@@ -27,11 +29,10 @@ use convoke_plan::template::{ConditionId, RenderError, TemplateId, Value, from_j
 use convoke_plan::value::read_output;
 use convoke_plan::{ContextMode, Kind, Text};
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 /// A context under construction.
-pub type Names = BTreeMap<Arc<str>, Value>;
+pub type Names = BTreeMap<Name, Value>;
 
 impl View<'_> {
     /// Renders a text of a step, as the step sees the world.
@@ -62,7 +63,7 @@ impl View<'_> {
         task: TaskIx,
         text: &Text,
         what: &str,
-        given: Vec<(&str, Json)>,
+        given: Vec<(&'static str, Json)>,
     ) -> Result<String, Failure> {
         let id = match text {
             Text::Literal(text) => return Ok(text.to_string()),
@@ -157,7 +158,7 @@ impl View<'_> {
         task: TaskIx,
         id: ConditionId,
         what: &str,
-        more: Vec<(&str, Value)>,
+        more: Vec<(&'static str, Value)>,
     ) -> Result<bool, Failure> {
         let roots = self.with_flattened(task, &self.condition_roots(id));
         let mut names = self.names(task, &roots, Scope::Full)?;
@@ -214,7 +215,7 @@ impl View<'_> {
         let mut add = |step: TaskIx| {
             let name = self.called(step);
             let seen = self.repaired(task, self.tasks[step].node).unwrap_or(step);
-            names.entry(name).or_insert_with(|| self.entry_value(seen));
+            names.entry(name.into()).or_insert_with(|| self.entry_value(seen));
         };
         if scope == Scope::After {
             add(task);
@@ -263,18 +264,19 @@ impl View<'_> {
 
     /// Loop variables of every for_each around the task; inner ones win.
     fn add_loop_variables(&self, task: TaskIx, roots: &Roots, names: &mut Names) {
-        let mut done: HashSet<Arc<str>> = HashSet::new();
+        let mut done: Vec<Name> = Vec::new();
         let mut next = Some(task);
         while let Some(member) = next {
             let place = self.tasks[member].place;
             let (Some(group), item) = (place.within, place.item) else { return };
             if let (Some(index), Kind::ForEach(each)) = (item, &self.node(group).kind) {
-                let mut bind = |name: Arc<str>, value: &dyn Fn() -> Value| {
-                    if roots.want(&name) && done.insert(name.clone()) {
+                let mut bind = |name: Name, value: &dyn Fn() -> Value| {
+                    if roots.want(&name) && !done.contains(&name) {
+                        done.push(name.clone());
                         names.insert(name, value());
                     }
                 };
-                bind(each.variable.clone(), &|| self.item_value(group, index));
+                bind(each.variable.clone().into(), &|| self.item_value(group, index));
                 bind("_index".into(), &|| Value::from(index));
                 if self.group(group).keys.is_some() {
                     bind("_key".into(), &|| Value::from(&*self.key_of(group, index)));
@@ -299,12 +301,12 @@ impl View<'_> {
                 let by_name = &self.index_in(frame).by_name;
                 let steps = wanted.iter().filter_map(|name| latest.get(by_name.get(name)?));
                 for step in steps {
-                    names.insert(self.called(*step), self.entry_value(*step));
+                    names.insert(self.called(*step).into(), self.entry_value(*step));
                 }
             }
             Roots::All => {
                 for step in latest.values() {
-                    names.insert(self.called(*step), self.entry_value(*step));
+                    names.insert(self.called(*step).into(), self.entry_value(*step));
                 }
             }
         }
@@ -323,9 +325,9 @@ impl View<'_> {
         let unfinished = steps.filter(|step| !self.tasks[*step].hook && !self.tasks[*step].succeeded());
         for step in unfinished.filter(|step| roots.want(&self.called(*step))) {
             let name = self.called(step);
-            if !names.contains_key(&name) && !self.node(step).kind.is_group() && self.left_of(step).is_some()
+            if !names.contains_key(&*name) && !self.node(step).kind.is_group() && self.left_of(step).is_some()
             {
-                names.insert(name, self.entry_value(step));
+                names.insert(name.into(), self.entry_value(step));
             }
         }
     }

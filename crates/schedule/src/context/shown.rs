@@ -1,22 +1,70 @@
 //! Group values as templates see them: exactly Conductor's keys when listed, further names when asked for.
 
+use super::Name;
 use crate::state::TaskIx;
 use crate::view::View;
+use convoke_model::hash::OrderedMap;
 use convoke_model::{Class, Failure, reason};
 use convoke_plan::Kind;
 use convoke_plan::template::{Object, Value};
-use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// A map with keys that can be read by name but are not listed.
 #[derive(Debug)]
 struct Shown {
-    listed: IndexMap<Arc<str>, Value>,
-    hidden: Vec<(Arc<str>, Value)>,
+    listed: Entries,
+    hidden: Vec<(Name, Value)>,
+}
+
+/// Up to so many entries are compared one after the other, which is quicker than hashing the name.
+const FEW: usize = 8;
+
+/// Entries in the order given; of a name that stands twice, the last value at the first place.
+#[derive(Debug)]
+enum Entries {
+    Few(Vec<(Name, Value)>),
+    Many(OrderedMap<Name, Value>),
+}
+
+impl Entries {
+    fn get(&self, name: &str) -> Option<&Value> {
+        match self {
+            Entries::Few(entries) => entries.iter().find(|(own, _)| &**own == name).map(|(_, value)| value),
+            Entries::Many(entries) => entries.get(name),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&Name, &Value)> {
+        let (few, many) = match self {
+            Entries::Few(entries) => (Some(entries), None),
+            Entries::Many(entries) => (None, Some(entries)),
+        };
+        let few = few.into_iter().flatten().map(|(name, value)| (name, value));
+        few.chain(many.into_iter().flatten())
+    }
+}
+
+impl FromIterator<(Name, Value)> for Entries {
+    fn from_iter<I: IntoIterator<Item = (Name, Value)>>(entries: I) -> Entries {
+        let mut rest = entries.into_iter();
+        let mut few: Vec<(Name, Value)> = Vec::with_capacity(rest.size_hint().0.min(FEW));
+        while few.len() < FEW
+            && let Some((name, value)) = rest.next()
+        {
+            match few.iter_mut().find(|(own, _)| *own == name) {
+                Some(known) => known.1 = value,
+                None => few.push((name, value)),
+            }
+        }
+        match rest.next() {
+            None => Entries::Few(few),
+            Some(next) => Entries::Many(few.into_iter().chain([next]).chain(rest).collect()),
+        }
+    }
 }
 
 /// A map in the order given.
-pub(crate) fn map_value<K: Into<Arc<str>>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
+pub(crate) fn map_value<K: Into<Name>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
     let listed = entries.into_iter().map(|(name, value)| (name.into(), value)).collect();
     Value::from_object(Shown { listed, hidden: Vec::new() })
 }
@@ -37,7 +85,7 @@ impl Object for Shown {
     }
 
     fn enumerate(self: &Arc<Self>) -> convoke_plan::template::Enumerator {
-        let keys = self.listed.keys().map(|name| Value::from(&**name)).collect();
+        let keys = self.listed.iter().map(|(name, _)| Value::from(&**name)).collect();
         convoke_plan::template::Enumerator::Values(keys)
     }
 }
@@ -71,28 +119,25 @@ impl View<'_> {
             false => map_value(good),
         };
         let word = if each { "for_each" } else { "parallel" };
-        let mut listed: IndexMap<Arc<str>, Value> = IndexMap::new();
-        listed.insert("type".into(), Value::from(word));
-        listed.insert("outputs".into(), good);
-        listed.insert("errors".into(), map_value(bad));
-        if each {
-            listed.insert("count".into(), Value::from(group.total));
-        }
+        let count = || ("count".into(), Value::from(group.total));
+        let listed =
+            [("type".into(), Value::from(word)), ("outputs".into(), good), ("errors".into(), map_value(bad))];
+        let listed = listed.into_iter().chain(each.then(count)).collect();
         let mut hidden = vec![("aligned".into(), Value::from(aligned))];
         if !each {
-            hidden.push(("count".into(), Value::from(group.total)));
+            hidden.push(count());
         }
         Value::from_object(Shown { listed, hidden })
     }
 }
 
 /// The four keys that Conductor stores; the spellings of its documentation can be read as well.
-fn error_entry(who: &str, name: &str, failure: &Failure, asks_a_model: bool) -> Value {
+fn error_entry(who: &'static str, name: &str, failure: &Failure, asks_a_model: bool) -> Value {
     let hint = failure.hint.as_deref().map_or(Value::from(()), Value::from);
     let word = exception_type(failure, asks_a_model);
     let message = Value::from(failure.message.as_str());
     Value::from_object(Shown {
-        listed: IndexMap::from_iter([
+        listed: Entries::from_iter([
             (who.into(), Value::from(name)),
             ("exception_type".into(), Value::from(word)),
             ("message".into(), message),
@@ -127,6 +172,25 @@ fn exception_type(failure: &Failure, asks_a_model: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Few entries and many are the same map.
+        #[test]
+        fn entries_are_an_ordered_map(given in proptest::collection::vec(("[a-f]{1,2}", 0u32..9), 0..30)) {
+            let model: OrderedMap<String, u32> = given.iter().cloned().collect();
+            let entries: Entries =
+                given.into_iter().map(|(name, value)| (Name::from(name), Value::from(value))).collect();
+            for (name, value) in &model {
+                prop_assert_eq!(entries.get(name), Some(&Value::from(*value)));
+            }
+            prop_assert_eq!(entries.get("zz"), None);
+            let listed: Vec<(String, Value)> =
+                entries.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+            let model: Vec<_> = model.into_iter().map(|(name, value)| (name, Value::from(value))).collect();
+            prop_assert_eq!(listed, model);
+        }
+    }
 
     #[test]
     fn errors_have_the_names_that_conductor_gives_them() {

@@ -8,10 +8,10 @@ use crate::scheduler::Scheduler;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::excerpt::{headed, place_of, tokens_of_bytes};
+use convoke_model::hash::HashSet;
 use convoke_model::{Event, Payload};
 use convoke_plan::template::{Value, from_json, to_json};
 use convoke_plan::{ContextMode, Kind, Trim};
-use std::collections::HashSet;
 
 /// What is left of a context.
 pub(crate) struct Trimmed {
@@ -139,7 +139,7 @@ impl View<'_> {
             if roots.want(&name) {
                 let seen = self.repaired(task, self.tasks[*step].node).unwrap_or(*step);
                 let entry = self.entry_value(seen);
-                names.insert(name, if trimmed.cut { cut_value(&entry) } else { entry });
+                names.insert(name.into(), if trimmed.cut { cut_value(&entry) } else { entry });
             }
         }
         if let Some(summary) = trimmed.summary {

@@ -175,7 +175,7 @@ impl State {
             if !is_long(&data, heads) {
                 continue;
             }
-            let step = by_name.get(name).and_then(|node| self.ancestor_of(task, *node));
+            let step = by_name.get(&**name).and_then(|node| self.ancestor_of(task, *node));
             let step = step.filter(|step| self.tasks[*step].output.is_some());
             sources.push(step.map_or_else(|| Source::Value(data.clone()), Source::Step));
             let way = read_by(heads.named.map(|before| before + sources.len()));
@@ -183,7 +183,7 @@ impl State {
             let shown = cut_value(&data, heads, &way, &left_out);
             *value = if &**name == WORKFLOW { with_input(value, shown) } else { shown };
             if left_out.get() > 0 {
-                notes.push(format!("[… {} entries of `{name}` are left out{way}]", left_out.get()));
+                notes.push(format!("[… {} entries of `{}` are left out{way}]", left_out.get(), &**name));
             }
         }
         (sources, notes)

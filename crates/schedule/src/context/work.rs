@@ -5,10 +5,10 @@
 
 use crate::context::map_value;
 use crate::state::{End, FrameIx, State, TaskIx, TaskState};
+use convoke_model::hash::HashSet;
 use convoke_model::{Missing, TaskId};
 use convoke_plan::Kind;
 use convoke_plan::template::Value;
-use std::collections::HashSet;
 
 /// The name by which the output of a manifest sees all this.
 pub(crate) const WORK: &str = "_work";

@@ -232,7 +232,7 @@ fn number_questions(questions: &mut [Question]) {
 }
 
 fn duplicate_id(questions: &[Question]) -> Option<&str> {
-    let mut known = std::collections::HashSet::new();
+    let mut known = convoke_model::hash::HashSet::default();
     questions.iter().map(|question| question.id.as_str()).find(|id| !known.insert(*id))
 }
 

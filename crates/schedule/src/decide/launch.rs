@@ -9,6 +9,7 @@ use crate::scheduler::Scheduler;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::excerpt::tokens;
+use convoke_model::hash::HashMap;
 use convoke_model::{
     AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
 };
@@ -17,7 +18,6 @@ use convoke_plan::template::{from_json_text, python_text, to_json};
 use convoke_plan::value::{check_wait, parse_duration, read_output, read_set};
 use convoke_plan::{Agent, ForEach, Kind, Script, Set, Span, SubPlan, Terminate, Text, Wait};
 use serde_json::{Map, Value as Json, json};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -439,7 +439,7 @@ impl State {
 
     fn keys(&self, task: TaskIx, key_by: &[String], items: &[Json]) -> Result<Vec<String>, Failure> {
         let mut keys = Vec::with_capacity(items.len());
-        let mut seen: HashMap<String, usize> = HashMap::new();
+        let mut seen: HashMap<String, usize> = HashMap::default();
         for (index, item) in items.iter().enumerate() {
             let found =
                 key_by.iter().try_fold(item, |value, field| value.get(field)).filter(|key| !key.is_null());

@@ -10,11 +10,11 @@ use crate::composite::merge::{MERGE_FAILED, NOT_EXAMINED};
 use crate::decide::FrameResult;
 use crate::state::{End, FrameIx, State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::hash::HashSet;
 use convoke_model::{Failure, RunStatus};
 use convoke_plan::Kind;
 use convoke_plan::template::to_json;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
 
 /// The key that marks an output as incomplete. A declared output of this name stays as it is.
 const MARK: &str = "partial";
@@ -87,7 +87,7 @@ impl View<'_> {
         let steps = self.frame(frame).steps.iter().copied().filter(|step| !self.tasks[*step].hook);
         let is_there = |step: &TaskIx| self.tasks[*step].succeeded() || self.left_of(*step).is_some();
         let there: Vec<TaskIx> = steps.filter(is_there).collect();
-        let mut used: HashSet<TaskIx> = HashSet::new();
+        let mut used: HashSet<TaskIx> = HashSet::default();
         for step in &there {
             let merged = self.tasks[*step].merging.iter().flat_map(|merging| &merging.sources);
             used.extend(self.tasks[*step].from.iter().chain(merged));

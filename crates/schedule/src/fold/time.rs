@@ -4,9 +4,9 @@
 //! to answer went on. What is open again after it failed has its whole time again.
 
 use crate::state::{Alarm, FrameIx, Stage, State, TaskIx, TaskState};
+use convoke_model::hash::HashSet;
 use convoke_model::{Event, TaskId};
 use convoke_plan::Span;
-use std::collections::HashSet;
 use std::time::Duration;
 
 impl State {

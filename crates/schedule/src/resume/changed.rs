@@ -4,9 +4,9 @@
 //! being.
 
 use crate::state::{FrameIx, State, TaskIx, TaskState};
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Superseded, TaskId};
 use convoke_plan::{Condition, Kind, Node, NodeIx, Plan, Trigger, Workflow};
-use std::collections::{HashMap, HashSet};
 
 /// What a changed plan means for the tasks there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl State {
     /// For each task, those that followed from it: by a route, as one of their needs, or as a merge's source. What has not
     /// been looked at yet follows from nothing.
     fn followers(&self) -> HashMap<TaskIx, Vec<TaskIx>> {
-        let mut followers: HashMap<TaskIx, Vec<TaskIx>> = HashMap::new();
+        let mut followers: HashMap<TaskIx, Vec<TaskIx>> = HashMap::default();
         for task in self.tasks.indices() {
             let (node, place) = (self.node(task), self.tasks[task].place);
             // A member's predecessors are its group's: what is stale there concerns the group.
@@ -92,7 +92,7 @@ impl State {
 
     /// For each group, step or sub-workflow, what stands directly below it.
     fn all_below(&self) -> HashMap<TaskIx, Vec<TaskIx>> {
-        let mut below: HashMap<TaskIx, Vec<TaskIx>> = HashMap::new();
+        let mut below: HashMap<TaskIx, Vec<TaskIx>> = HashMap::default();
         for task in self.tasks.indices() {
             if let Some(above) = self.above(task) {
                 below.entry(above).or_default().push(task);

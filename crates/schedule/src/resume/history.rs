@@ -3,10 +3,10 @@
 //! The journal keeps every event; what is open again is left out of what is folded. What is opened is `reopen`'s
 //! decision, which the events carry.
 
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{
     ChildKind, ChildSpec, Event, HookPoint, PlanChanged, RunReopened, Stamped, TaskId, reason,
 };
-use std::collections::{HashMap, HashSet};
 
 /// The events that still count, with every reopening carried out.
 pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
@@ -37,7 +37,7 @@ fn rewind(mut events: Vec<Stamped>, rewound: &HashSet<&TaskId>) -> Vec<Stamped> 
     if rewound.is_empty() {
         return events;
     }
-    let mut last_asked: HashMap<TaskId, usize> = HashMap::new();
+    let mut last_asked: HashMap<TaskId, usize> = HashMap::default();
     for (place, stamped) in events.iter().enumerate() {
         match &stamped.event {
             Event::ChildrenSpawned { task, .. } if rewound.contains(task) => {

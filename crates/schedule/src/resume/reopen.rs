@@ -6,10 +6,10 @@
 use crate::composite::reshape::INPUT_SHAPE;
 use crate::resume::lies_below;
 use crate::state::{End, Frame, FrameEnding, FrameIx, State, TaskIx, TaskState};
+use convoke_model::hash::HashSet;
 use convoke_model::{Ending, RunStatus, Superseded, TaskId};
 use convoke_plan::Hook;
 use indexmap::IndexSet;
-use std::collections::HashSet;
 
 /// What reopening a run means for its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl State {
                 .filter(|task| !self.tasks[*task].succeeded())
                 .for_each(|task| self.reopen_upwards(task, found));
         }
-        self.restart_followers(&HashSet::new(), merges.into_iter().collect(), found);
+        self.restart_followers(&HashSet::default(), merges.into_iter().collect(), found);
     }
 
     /// Opens a task and the groups around it.
@@ -187,7 +187,7 @@ impl State {
             changed.extend(self.open_around(*goal, found));
         }
         if !goals.is_empty() {
-            self.restart_followers(&changed, HashSet::new(), found);
+            self.restart_followers(&changed, HashSet::default(), found);
         }
     }
 

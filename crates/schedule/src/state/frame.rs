@@ -4,9 +4,9 @@
 
 use crate::composite::pipeline::PipelineState;
 use crate::state::TaskIx;
+use convoke_model::hash::HashMap;
 use convoke_model::{Cause, Ending, HookPoint, Payload, Usage};
 use convoke_plan::{NodeIx, WorkflowIx};
-use std::collections::HashMap;
 
 /// Index of a frame in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,11 +100,11 @@ impl Frame {
             inputs,
             live: 0,
             waiting: 0,
-            needed: HashMap::new(),
-            latest: HashMap::new(),
+            needed: HashMap::default(),
+            latest: HashMap::default(),
             history: Vec::new(),
             steps: Vec::new(),
-            visits: HashMap::new(),
+            visits: HashMap::default(),
             iterations: 0,
             ending: None,
             swept: false,

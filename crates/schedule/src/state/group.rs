@@ -268,12 +268,10 @@ impl State {
 
     /// The id of an item, begun or not.
     pub(crate) fn item_id(&self, group: TaskIx, index: u32) -> TaskId {
-        let (name, key) = (&self.node(group).name, self.key_of(group, index));
-        let own = self.tasks[group].id.segments().last().expect("an id has parts");
-        match own.key.is_some() {
-            // A for_each that is itself an item: its items stand below it, or they would clash with its siblings'.
-            true => TaskId::new(Some(&self.tasks[group].id), name, Some(&key), 1),
-            false => TaskId::new(self.tasks[group].id.parent().as_ref(), name, Some(&key), own.visit),
+        let id = |key: &str| self.tasks[group].id.item(&self.node(group).name, key);
+        match &self.group(group).keys {
+            Some(keys) => id(&keys[index as usize]),
+            None => id(&index.to_string()),
         }
     }
 

@@ -1,8 +1,8 @@
 //! What the scheduler looks up in a plan again and again, computed once.
 
 use crate::composite::{Composite, Composites};
+use convoke_model::hash::HashMap;
 use convoke_plan::{Kind, Need, NodeIx, Plan, Workflow};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One workflow's look-up tables.
@@ -86,7 +86,7 @@ fn index_workflow(workflow: &Workflow, composites: &Composites) -> WorkflowIndex
 }
 
 fn further_rounds(workflow: &Workflow) -> HashMap<NodeIx, Vec<NodeIx>> {
-    let mut rounds: HashMap<NodeIx, Vec<NodeIx>> = HashMap::new();
+    let mut rounds: HashMap<NodeIx, Vec<NodeIx>> = HashMap::default();
     for (ix, node) in workflow.indexed() {
         if let Some(round) = node.round() {
             rounds.entry(round.of).or_default().push(ix);

@@ -1,8 +1,9 @@
 //! Where a task came from: needs, routes taken, enclosing groups. All that its context is made of.
 
 use crate::state::{End, State, TaskIx, TaskState};
+use convoke_model::hash::HashSet;
 use convoke_plan::{ContextMode, NodeIx};
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 
 impl State {
     /// The steps that a task sees, oldest first.
@@ -20,7 +21,7 @@ impl State {
     /// The newest ancestor that is an instance of a node.
     pub(crate) fn ancestor_of(&self, task: TaskIx, node: NodeIx) -> Option<TaskIx> {
         let mut next = self.heap_of(task);
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         while let Some((_, step)) = next.pop() {
             if self.first_round(step) == node && self.is_shown(step) {
                 return Some(step);

@@ -27,12 +27,13 @@ pub(crate) use timer::{Alarm, Timers};
 use crate::composite::{Children, Composites, Memos};
 use crate::outputs::Outputs;
 use crate::view::View;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Failure, Payload, RunStatus, Superseded, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
 use convoke_plan::{Agent, Kind, Node, NodeIx, Plan, Workflow, WorkflowIx};
 use index::{WorkflowIndex, index};
 use payers::Namesakes;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use values::Values;
 
@@ -119,7 +120,7 @@ impl State {
             seed: 0,
             folder: String::new(),
             house: House::default(),
-            restarted: HashMap::new(),
+            restarted: HashMap::default(),
             skip_gates: false,
             now: Timestamp::default(),
             ended: 0,
@@ -130,10 +131,10 @@ impl State {
             missed_steps: false,
             missed_outputs: false,
             missed_goals: false,
-            projects: HashMap::new(),
-            settled: HashMap::new(),
-            lookups: HashSet::new(),
-            superseded: HashMap::new(),
+            projects: HashMap::default(),
+            settled: HashMap::default(),
+            lookups: HashSet::default(),
+            superseded: HashMap::default(),
             guidance: Vec::new(),
         }
     }

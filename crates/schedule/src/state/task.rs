@@ -7,9 +7,9 @@ use crate::composite::goal::ItemProgress;
 use crate::composite::merge::Merging;
 use crate::composite::pipeline::PhaseState;
 use crate::state::{FrameIx, Group};
+use convoke_model::hash::HashMap;
 use convoke_model::{Cause, ChildSpec, Failure, Payload, TaskId, Timestamp, Usage};
 use convoke_plan::NodeIx;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Index of a task in its run.

@@ -4,11 +4,11 @@ use crate::composite::goal::GoalAnswer;
 use crate::context::Roots;
 use crate::state::{FrameIx, TaskIx};
 use crate::view::View;
+use convoke_model::hash::HashMap;
 use convoke_model::{JsonText, Payload};
 use convoke_plan::Plan;
 use convoke_plan::template::{Value, from_json_text};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Values that were read from payloads, and what texts refer to. A cache: dropping it changes nothing.

@@ -13,9 +13,9 @@ use super::routing::cause::NOT_ANSWERED;
 use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::hash::HashSet;
 use convoke_model::{CauseKind, Class, Failure, Role, TaskId};
 use convoke_plan::Kind;
-use std::collections::HashSet;
 
 /// A person did not let the plan be carried out.
 const NOT_APPROVED: &str = "not_approved";
@@ -126,7 +126,7 @@ impl State {
 
     /// Digests that nobody could make are asked for anew, and those of what changes. All others stay.
     fn forget_digests(&self, task: TaskIx, found: &mut Reopening) {
-        let mut changed: HashSet<TaskId> = HashSet::new();
+        let mut changed: HashSet<TaskId> = HashSet::default();
         // Whoever puts digests together was asked after whoever made them.
         for digest in self.members_of(task) {
             let Some(pieces) = self.pieces_of(*digest) else { continue };
@@ -152,7 +152,7 @@ impl State {
         };
         let open: Vec<TaskIx> = batch.iter().copied().filter(left).collect();
         let mut again: HashSet<TaskIx> = open.iter().copied().filter(|item| self.lacks(*item)).collect();
-        let mut anew: HashSet<TaskIx> = HashSet::new();
+        let mut anew: HashSet<TaskIx> = HashSet::default();
         loop {
             let needs_again = |item: &TaskIx| {
                 let inputs = self.item_of(*item).map_or(&[][..], |item| &item.inputs);

@@ -5,10 +5,10 @@ use super::planning::answer::GoalAnswer;
 use super::planning::proposal::Proposal;
 use super::purse::Purse;
 use crate::state::End;
+use convoke_model::hash::HashMap;
 use convoke_model::{CauseKind, Failure, Item, Role, TaskId};
 use convoke_plan::{Action, Goal};
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Everything that is decided from.

@@ -8,6 +8,7 @@ use crate::composite::Step;
 use crate::outputs::store;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::hash::HashMap;
 use convoke_model::synthesis::{bare, index_of, mark};
 use convoke_model::{
     ChildKind, ChildSpec, Class, Event, Failure, JsonText, MergeStrategy, Payload, ProgramAnswer,
@@ -15,7 +16,6 @@ use convoke_model::{
 };
 use convoke_plan::{Kind, Reduce, Strategy};
 use serde_json::Value;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 impl State {

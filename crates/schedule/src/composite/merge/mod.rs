@@ -22,10 +22,10 @@ use crate::composite::{Composite, Step};
 use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::hash::HashMap;
 use convoke_model::{AgentCall, ChildKind, Event, Failure, Missing, Work};
 use convoke_plan::{Kind, Node, NodeIx, Reduce, Strategy, Verify};
 use serde_json::Value;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -7,11 +7,11 @@ use super::vote::{Ballot, Said, count, said};
 use crate::composite::Step;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::hash::HashSet;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, usage_value};
 use convoke_model::{ChildKind, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
-use std::collections::HashSet;
 
 /// The reason of a merge whose last question failed for good.
 pub(crate) const MERGE_FAILED: &str = "merge_failed";
@@ -119,7 +119,7 @@ impl View<'_> {
 impl State {
     /// The sources behind questions that failed and whose outputs nobody has merged.
     fn lost_sources(&self, next: &Next) -> Vec<Missing> {
-        let (mut lost, mut known) = (Vec::new(), HashSet::new());
+        let (mut lost, mut known) = (Vec::new(), HashSet::default());
         for (key, parts) in &next.lost {
             let mut sources = Vec::new();
             parts.iter().for_each(|part| self.add_origins(&part.piece, &mut sources));

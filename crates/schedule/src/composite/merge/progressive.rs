@@ -9,10 +9,10 @@ use super::tree::Part;
 use crate::composite::Step;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::hash::HashSet;
 use convoke_model::synthesis::bare;
 use convoke_model::{CauseKind, ChildKind, ChildSpec, Event, MergeStrategy, Missing, Piece};
 use convoke_plan::{Reduce, Strategy};
-use std::collections::HashSet;
 
 impl State {
     /// An output has arrived that a progressive merge wants: it begins with the first.

@@ -94,7 +94,7 @@ impl View<'_> {
         &self,
         task: TaskIx,
         reduce: &Reduce,
-        given: Vec<(&str, Value)>,
+        given: Vec<(&'static str, Value)>,
     ) -> Result<String, Failure> {
         let prompt = reduce.prompt.as_ref().ok_or_else(not_asked)?;
         self.render_given(task, prompt, "prompt", given)

@@ -281,9 +281,9 @@ fn total(parts: &[Part]) -> u64 {
 mod tests {
     use super::*;
     use convoke_model::TaskId;
+    use convoke_model::hash::HashMap;
     use proptest::prelude::*;
     use std::cell::RefCell;
-    use std::collections::HashMap;
 
     fn part(name: &str, tokens: u64) -> Part {
         Part { piece: Piece::whole(TaskId(name.into())), tokens }
@@ -450,7 +450,7 @@ mod tests {
             let fails = |key: &str| failing.iter().any(|(level, number)| key == format!("{level}.{number}"));
             let (next, rounds) = run(&sizes, bounds, answer, &fails);
             let asked: usize = rounds.iter().map(Vec::len).sum();
-            let unique: std::collections::HashSet<_> = rounds.iter().flatten().collect();
+            let unique: convoke_model::hash::HashSet<_> = rounds.iter().flatten().collect();
             prop_assert_eq!(asked, unique.len(), "a question was asked twice");
             prop_assert!(asked <= sizes.len() * 2);
             prop_assert!(next.result.is_some());

@@ -7,10 +7,10 @@
 use super::Merging;
 use crate::state::{State, TaskIx};
 use crate::view::View;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{ChildKind, Piece};
 use convoke_plan::Reduce;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
 
 /// Titles that a heading names before it counts the rest.
 const NAMED: usize = 3;
@@ -65,7 +65,7 @@ impl View<'_> {
 
     /// Candidates that a judge was shown and did not choose.
     fn eliminated(&self, task: TaskIx, merging: &Merging) -> HashSet<TaskIx> {
-        let mut gone = HashSet::new();
+        let mut gone = HashSet::default();
         for child in self.accepted(task) {
             let Some(winner) = self.chosen(child, merging) else { continue };
             let shown = self.pieces_asked(child).iter().filter_map(|piece| self.tasks.find(&piece.task));
@@ -82,7 +82,7 @@ impl State {
             self.merging_of(task).map(|merging| (*merging).clone()).unwrap_or_else(|| Merging {
                 strategy: reduce.strategy,
                 sources: Vec::new(),
-                places: HashMap::new(),
+                places: HashMap::default(),
                 missing: Vec::new(),
                 closed: false,
             });
@@ -114,7 +114,7 @@ impl State {
 
     /// Outputs that stand in an accepted answer as a whole, each of their parts included.
     fn covered_by_answers(&self, task: TaskIx) -> HashSet<TaskIx> {
-        let mut parts: HashMap<TaskIx, (HashSet<u32>, u32)> = HashMap::new();
+        let mut parts: HashMap<TaskIx, (HashSet<u32>, u32)> = HashMap::default();
         for piece in self.accepted(task).flat_map(|child| self.pieces_asked(child)) {
             let Some(found) = self.tasks.find(&piece.task) else { continue };
             let [number, of] = piece.part.unwrap_or([0, 1]);

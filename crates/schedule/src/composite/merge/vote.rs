@@ -4,9 +4,9 @@
 //! listed, else in which they were first voted for, and that order alone breaks ties where the rule says `first`.
 
 use convoke_model::excerpt::clipped;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_plan::{Tie, Vote, VoteMethod};
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
 
 /// What one member said.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) fn count(ballots: &[Ballot], rule: &Vote) -> Count {
 
 /// Ballots with one spelling for each option: the listed one, else that of who said it first.
 fn spelt_alike(ballots: &[Ballot], rule: &Vote) -> Vec<Ballot> {
-    let mut known: HashMap<String, String> = HashMap::new();
+    let mut known: HashMap<String, String> = HashMap::default();
     for option in &rule.options {
         known.entry(option.to_lowercase()).or_insert_with(|| option.clone());
     }
@@ -71,7 +71,7 @@ fn spelt_alike(ballots: &[Ballot], rule: &Vote) -> Vec<Ballot> {
     let alike = |ballot: &Ballot| match &ballot.said {
         Said::For(choices) => {
             let mut choices: Vec<String> = choices.iter().map(&mut spelt).collect();
-            let mut seen = HashSet::new();
+            let mut seen = HashSet::default();
             choices.retain(|choice| seen.insert(choice.clone()));
             Ballot { member: ballot.member.clone(), said: Said::For(choices) }
         }
@@ -221,7 +221,7 @@ pub(crate) fn said(output: &Value, rule: &Vote) -> Said {
 }
 
 fn judge(mut choices: Vec<String>, rule: &Vote) -> Said {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = convoke_model::hash::HashSet::default();
     choices.retain(|choice| seen.insert(choice.clone()));
     if choices.first().is_none_or(|choice| choice.is_empty() || choice.eq_ignore_ascii_case("abstain")) {
         return Said::Abstained;

@@ -33,7 +33,7 @@ impl View<'_> {
             let newest = if roots.want_history() { newest } else { 0 };
             names.insert("state".into(), self.state_value(frame, newest));
         }
-        let mut add = |name: &str, value: &dyn Fn() -> Json| {
+        let mut add = |name: &'static str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
                 names.insert(name.into(), from_json(&value()));
             }
@@ -48,7 +48,7 @@ impl View<'_> {
     pub(crate) fn add_handoff(&self, child: TaskIx, roots: &Roots, names: &mut Names) -> bool {
         let Some((task, phase)) = self.phase_of(child) else { return false };
         self.add_kept_of(self.tasks[task].place.frame, TOLD_EVENTS, roots, names);
-        let mut add = |name: &str, value: &dyn Fn() -> Json| {
+        let mut add = |name: &'static str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
                 names.insert(name.into(), from_json(&value()));
             }

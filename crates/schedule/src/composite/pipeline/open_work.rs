@@ -10,9 +10,9 @@ use super::trigger::Status;
 use super::try_progress::TryProgress;
 use crate::state::{State, TaskIx};
 use crate::view::View;
+use convoke_model::hash::HashSet;
 use convoke_model::{ChildKind, ChildSpec};
 use convoke_plan::Phase;
-use std::collections::HashSet;
 
 /// What those that have ended come to.
 enum Found {
@@ -52,7 +52,7 @@ impl View<'_> {
     }
 
     fn look_up(&self, task: TaskIx, phase: &Phase, ended: &[TaskIx], work: &OpenWork) -> Found {
-        let (mut questions, mut seen) = (Vec::new(), HashSet::new());
+        let (mut questions, mut seen) = (Vec::new(), HashSet::default());
         for child in ended {
             let mut next = Some(self.doer(task, *child));
             while let Some(at) = next.filter(|at| seen.insert(*at)) {

@@ -9,9 +9,9 @@ use super::try_progress::Reply;
 use crate::context::map_value;
 use crate::state::FrameIx;
 use crate::view::View;
+use convoke_model::hash::HashSet;
 use convoke_plan::template::{Value as Template, flags_value, from_json};
 use serde_json::Value;
-use std::collections::HashSet;
 
 impl View<'_> {
     /// What this pipeline shares with other runs; others of the same plan may share something else.
@@ -32,7 +32,7 @@ impl View<'_> {
             }
             _ => from_json(part),
         };
-        map_value(parts.iter().map(|part| (part.0.as_str(), value(part))))
+        map_value(parts.iter().map(|part| (part.0.clone(), value(part))))
     }
 
     /// What a prompt shows of it; the rest can be read where there is somebody to read it.
@@ -61,7 +61,7 @@ impl View<'_> {
 
     /// The tasks that phases of this pipeline have put into the queue.
     fn own_tasks(&self, frame: FrameIx) -> HashSet<String> {
-        let mut own = HashSet::new();
+        let mut own = HashSet::default();
         for child in &self.frame(frame).pipeline.patched {
             let Some((task, phase)) = self.phase_of(*child) else { continue };
             let Reply::Said(said) = self.reply(task, phase, *child) else { continue };

@@ -10,10 +10,10 @@ use super::trigger::Status;
 use crate::resume::{Reopening, lies_below};
 use crate::state::{End, FrameEnding, FrameIx, State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::hash::HashSet;
 use convoke_model::reason::{FENCED, INTERRUPTED, INTERRUPTED_UNSTARTED};
 use convoke_model::{CauseKind, ChildKind, Failure, PhaseStatus, Superseded, TaskId};
 use convoke_plan::Kind;
-use std::collections::HashSet;
 
 impl View<'_> {
     /// What phases came to that begin anew, as they stood in this state: once a run is open again, nothing has failed any more.
@@ -32,7 +32,7 @@ impl View<'_> {
 impl State {
     pub(crate) fn reopen_pipeline(&self, frame: FrameIx, found: &mut Reopening) {
         let faults = self.faults(frame);
-        let mut open: HashSet<TaskIx> = HashSet::new();
+        let mut open: HashSet<TaskIx> = HashSet::default();
         for step in self.in_order(frame) {
             let is_fault = faults.contains(&step) || self.was_cut_off(step);
             let follows = self.comes_after(step, &open);
@@ -53,7 +53,7 @@ impl State {
             _ => false,
         };
         if stopped {
-            return HashSet::new();
+            return HashSet::default();
         }
         let (ran, verdict) = self.judged(frame);
         verdict.faults.iter().map(|ix| ran[*ix]).collect()

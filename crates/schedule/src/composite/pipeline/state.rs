@@ -1,11 +1,11 @@
 //! What a pipeline knows: flags, metadata, what was announced, and how far each of its phases has come. A fold of events.
 
 use crate::state::TaskIx;
+use convoke_model::hash::HashMap;
 use convoke_model::{Class, Failure, Payload};
 use convoke_plan::follows_from;
 use indexmap::IndexMap;
 use serde_json::Value;
-use std::collections::HashMap;
 
 /// What one workflow keeps for its later phases.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 
 use super::proposal::{Draft, Proposal};
 use crate::state::End;
-use std::collections::{HashMap, HashSet};
+use convoke_model::hash::{HashMap, HashSet};
 
 /// Names of a circle that are told; a longer one is told by its ends.
 const TOLD: usize = 12;
@@ -92,7 +92,7 @@ impl Proposal {
 
     /// Where each task stands, by its author's name for it.
     fn places(&self) -> Result<HashMap<&str, usize>, String> {
-        let mut places = HashMap::new();
+        let mut places = HashMap::default();
         for (place, task) in self.tasks.iter().enumerate() {
             if places.insert(task.id.as_str(), place).is_some() {
                 return Err(format!("two tasks have the id `{}`", task.id));
@@ -102,7 +102,7 @@ impl Proposal {
     }
 
     fn check_descriptions(&self) -> Result<(), String> {
-        let mut described = HashSet::new();
+        let mut described = HashSet::default();
         match self.tasks.iter().find(|task| !described.insert(same_words(&task.description))) {
             Some(again) => Err(format!("two tasks are the same: `{}`", again.description.trim())),
             None => Ok(()),

@@ -128,7 +128,7 @@ proptest! {
             return Ok(());
         }
         prop_assert!(proposal.tasks.len() <= 6);
-        let mut done: HashSet<&str> = HashSet::new();
+        let mut done: HashSet<&str> = HashSet::default();
         while done.len() < proposal.tasks.len() {
             let ready = |task: &&Draft| task.inputs.iter().all(|id| done.contains(id.as_str()));
             let next = proposal.tasks.iter().find(|task| !done.contains(task.id.as_str()) && ready(task));

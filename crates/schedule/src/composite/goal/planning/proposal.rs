@@ -3,11 +3,11 @@
 //! A proposal is read whole or refused with words that its author can act on. What it may refer to and how many tasks
 //! there may be is checked when it is taken (`check`), not when it was written.
 
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Effort, Item, Skip, TaskId};
 use convoke_plan::generate::yaml;
 use convoke_plan::value::{SetType, read_set};
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
 
 /// The priority of a task that states none: the middle of 1, the most urgent, and 9.
 const UNSTATED: i64 = 5;
@@ -179,7 +179,7 @@ fn names(fields: &Map<String, Value>, key: &str) -> Option<Vec<String>> {
         None | Some(Value::Null) => Some(Vec::new()),
         Some(Value::Array(list)) => {
             let mut all: Vec<String> = list.iter().map(name).collect::<Option<_>>()?;
-            let mut seen = HashSet::new();
+            let mut seen = HashSet::default();
             all.retain(|name| seen.insert(name.clone()));
             Some(all)
         }

@@ -16,11 +16,11 @@ use crate::composite::merge::{Answer, Answers, Asks, Part, Tree};
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::excerpt::tokens_of_bytes;
+use convoke_model::hash::HashSet;
 use convoke_model::synthesis::readable;
 use convoke_model::{ChildKind, ChildSpec, Class, Event, GoalChoice, GoalDecided, Piece, Role, TaskId};
 use convoke_plan::Kind;
 use std::cell::RefCell;
-use std::collections::HashSet;
 
 /// Digests that are being made, and whose answers came since they were last looked at.
 struct Collecting {
@@ -293,8 +293,8 @@ fn path(id: &TaskId) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::composite::merge::Bounds;
+    use convoke_model::hash::HashMap;
     use proptest::prelude::*;
-    use std::collections::HashMap;
 
     /// What was asked, by key, and what the last question is about.
     struct Ended {
@@ -309,7 +309,7 @@ mod tests {
             cut(&TaskId(at.to_string().into()), size(result), (bounds.tokens / 2).max(1))
         };
         let mut tree = Tree::new(sizes.iter().enumerate().flat_map(pieces).collect(), bounds);
-        let mut asked: HashMap<String, Vec<Part>> = HashMap::new();
+        let mut asked: HashMap<String, Vec<Part>> = HashMap::default();
         let mut behind: Option<Vec<String>> = None;
         loop {
             let given = |key: &str, of: &[Part]| {

@@ -19,6 +19,7 @@ use crate::context::{Names, Roots};
 use crate::state::{End, State, TaskIx};
 use crate::view::View;
 use convoke_model::excerpt::{headed, read_by};
+use convoke_model::hash::HashMap;
 use convoke_model::synthesis::readable;
 use convoke_model::{AgentCall, Failure, Piece, Role, TaskId};
 use convoke_plan::{Goal, Text};
@@ -26,7 +27,6 @@ use digest::Pieces;
 use inputs::not_shown;
 use prompt_budget::Room;
 use serde_json::{Value as Json, json};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A result as a prompt shows it.
@@ -69,7 +69,7 @@ impl View<'_> {
         let context = about.goal.context.as_ref();
         let stated = |text: &Text| self.render(about.goal_task, text, "context");
         let context = context.map(stated).transpose()?.unwrap_or_default();
-        let mut put = |name: &str, value: &dyn Fn() -> Json| {
+        let mut put = |name: &'static str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
                 names.insert(name.into(), absent::shown(name, &value()));
             }
