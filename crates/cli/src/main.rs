@@ -19,7 +19,6 @@ mod exit;
 mod failure;
 mod gate;
 mod given_plan;
-mod handover;
 mod inputs;
 mod notifying;
 mod paint;

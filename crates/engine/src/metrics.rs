@@ -4,8 +4,11 @@
 //! compares these numbers with what a service sees. What has happened over the whole run, also before a resume, is in its events.
 
 use convoke_govern::Metrics as Governed;
+use convoke_journal::{StateDir, replace_private};
+use convoke_model::RunId;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Numbers about a live run.
@@ -39,6 +42,19 @@ pub struct Metrics {
     pub wait_p50: Duration,
     /// Nineteen of twenty waited no longer.
     pub wait_p95: Duration,
+}
+
+impl Metrics {
+    /// Where a live run publishes its metrics, for other processes to read.
+    pub fn path(state: &StateDir, run: &RunId) -> PathBuf {
+        state.run_dir(run).join("metrics.json")
+    }
+
+    /// Publishes them. They are an aid: where they cannot be written, the last ones stay.
+    pub fn publish(&self, state: &StateDir, run: &RunId) {
+        let text = serde_json::to_vec_pretty(self).expect("metrics are data");
+        replace_private(&Metrics::path(state, run), &text).ok();
+    }
 }
 
 /// What begins and ends.

@@ -7,7 +7,6 @@ use crate::bounds;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::error::EngineError;
-use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
 use crate::limits::Limits;
 use crate::permits::{Permits, Said};
@@ -17,6 +16,7 @@ use crate::spending::Spending;
 use crate::steward::Steward;
 use crate::store::Store;
 use crate::tenure::Tenure;
+use convoke_agent::Executor;
 use convoke_capacity::Capacity;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{

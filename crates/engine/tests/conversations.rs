@@ -3,9 +3,9 @@
 mod common;
 
 use common::{drive_by, fresh};
-use convoke_agent::{EngineLink, TurnRecord};
+use convoke_agent::{EngineLink, Executor, TurnRecord};
 use convoke_engine::report::fold;
-use convoke_engine::{Changes, Executor, Start};
+use convoke_engine::{Changes, Start};
 use convoke_journal::{Journal, Memory, Message};
 use convoke_model::{
     Answer, Ask, AskOption, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, RunStatus,

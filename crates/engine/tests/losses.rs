@@ -3,8 +3,8 @@
 mod common;
 
 use common::{drive_by, fresh, interrupt};
-use convoke_agent::EngineLink;
-use convoke_engine::{Changes, Executor, Outcome, Start};
+use convoke_agent::{EngineLink, Executor};
+use convoke_engine::{Changes, Outcome, Start};
 use convoke_journal::{Journal, Memory};
 use convoke_model::{Assignment, AttemptEnd, Class, Event, Failure, JsonText, RunStatus, Usage, reason};
 use convoke_testkit::plan_of;

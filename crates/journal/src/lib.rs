@@ -43,6 +43,6 @@ pub use owner::{Held, Owner, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{Reader, RunMeta, Sqlite, TakenOver, Verified, cut_torn_tail, verify};
-pub use state::{StateDir, private_file, write_private};
+pub use state::{StateDir, private_file, replace_private, write_private};
 pub use stopped::start_of;
 pub use writer::{Append, Writer};

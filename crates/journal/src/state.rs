@@ -127,6 +127,19 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<(), Error> {
     written.map_err(Error::io("write", path))
 }
 
+/// Puts a whole file in the place of another, so that no reader sees half of it. What stood there stays if this fails.
+pub fn replace_private(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(format!(".{}", std::process::id()));
+    let draft = PathBuf::from(draft);
+    let replaced = write_private(&draft, content)
+        .and_then(|()| fs::rename(&draft, path).map_err(Error::io("replace", path)));
+    if replaced.is_err() {
+        fs::remove_file(&draft).ok();
+    }
+    replaced
+}
+
 /// The mode of every file of the state.
 const PRIVATE: u32 = 0o600;
 

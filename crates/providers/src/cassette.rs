@@ -2,17 +2,14 @@
 //!
 //! A cassette is a folder with one file of JSON lines: each request as it was asked, with its reply or failure, in the
 //! order in which they were answered. [`Recording`] stands before any providers and writes, [`RecordingTools`] before
-//! any tools; [`Replay`] and [`ReplayTools`] stand instead of them and need neither network nor key nor server. What either asks or hears goes through a [`Scrubber`] first, so that no
+//! any tools; [`Replay`] and [`ReplayTools`] stand instead of them and need neither network nor key nor server. What either asks or hears goes through a [`Scrubber`](convoke_agent::redaction::Scrubber) first, so that no
 //! secret reaches the file, and a recorded request is found again whatever the secret is today.
 
 mod call;
 mod file;
-mod forms;
-mod keys;
 mod nearest;
 mod record;
 mod replay;
-mod scrub;
 mod shelf;
 mod tool_call;
 mod tool_record;
@@ -22,7 +19,6 @@ mod turns;
 pub use file::{CASSETTE_FILE, Tape};
 pub use record::Recording;
 pub use replay::Replay;
-pub use scrub::Scrubber;
 pub use tool_record::RecordingTools;
 pub use tool_replay::ReplayTools;
 

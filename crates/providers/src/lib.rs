@@ -33,7 +33,7 @@ mod wire;
 
 pub use acp::Acp;
 pub use anthropic::Anthropic;
-pub use cassette::{CASSETTE_FILE, Recording, RecordingTools, Replay, ReplayTools, Scrubber, Tape};
+pub use cassette::{CASSETTE_FILE, Recording, RecordingTools, Replay, ReplayTools, Tape};
 pub use connection::{Clients, Options};
 pub use gemini::Gemini;
 pub use headless::Headless;

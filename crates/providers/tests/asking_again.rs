@@ -5,6 +5,7 @@ mod common;
 mod voices;
 
 use common::*;
+use convoke_agent::redaction::Scrubber;
 use convoke_agent::{
     Admission, Admitted, Alone, Attempts, CallDemand, CallPermit, Commands, NoPrograms, NoTools, Providers,
     Report, ScriptResult, Sink, TurnLog, TurnRecord,
@@ -13,7 +14,7 @@ use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Digest, Failure, JsonText, ProviderSettings, Retry,
     ScriptCall, TaskId, Usage, Work,
 };
-use convoke_providers::{Options, Recording, Registry, Replay, Scrubber, Tape};
+use convoke_providers::{Options, Recording, Registry, Replay, Tape};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

@@ -1,12 +1,10 @@
 //! What attempts are performed with: providers, processes, tools, and how many at once.
 
 use super::commands::Resolving;
-use super::keys::{Gear, Keys};
-use super::masked::{Masked, Secret};
+use super::keys::{Keys, RunSettings};
 use super::network::{network, network_remark_for};
 use super::programs::programs;
 use super::tools::Tools;
-use super::washed::Washed;
 use crate::advice;
 use crate::args::RunFlags;
 use crate::config::{Config, Entry, Origin};
@@ -14,11 +12,12 @@ use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::tape::{self, Tape};
-use convoke_agent::{Attempts, Providers};
-use convoke_engine::{Executor, Limits, Stated};
+use convoke_agent::redaction::{RedactedExecutor, RedactedProviders, Scrubber, Secret};
+use convoke_agent::{Attempts, Executor, Providers};
+use convoke_engine::{Limits, Stated};
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
-use convoke_providers::{Recording, Registry, Replay, Scrubber, preset};
+use convoke_providers::{Recording, Registry, Replay, preset};
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -70,8 +69,8 @@ impl Equipment {
     }
 
     /// What attempts of another process's run need.
-    pub fn for_gear(gear: &Gear) -> Equipment {
-        Equipment::with(&Keys::of_gear(gear))
+    pub fn for_settings(settings: &RunSettings) -> Equipment {
+        Equipment::with(&Keys::of_settings(settings))
     }
 
     fn with(keys: &Keys<'_>) -> Equipment {
@@ -98,9 +97,9 @@ impl Equipment {
     /// Who performs attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
         let (commands, toolbox) = (self.commands.clone(), self.tools.toolbox());
-        let providers = Masked::over(self.providers.clone(), self.unsent.clone());
+        let providers = RedactedProviders::over(self.providers.clone(), self.unsent.clone());
         let attempts = Attempts::new(providers, commands, toolbox, programs());
-        Washed::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
+        RedactedExecutor::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
     }
 
     /// Whether calls are played back.

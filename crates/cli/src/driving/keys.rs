@@ -5,19 +5,19 @@
 //! variables of `env` refer to. What a script step names in its `env` is its own to use, and to print; no model is sent it.
 
 use super::equipment::providers;
-use super::masked::Secret;
 use crate::env;
 use crate::tape;
+use convoke_agent::redaction::{Scrubber, Secret};
 use convoke_model::secret::is_named_like_one;
 use convoke_model::{ProviderSettings, Server, Servers, Transport};
 use convoke_plan::{Kind, Plan};
-use convoke_providers::{Scrubber, names, preset};
+use convoke_providers::{names, preset};
 use convoke_tools::Environment;
 use serde::{Deserialize, Serialize};
 
-/// The providers and servers that a plan names, for a process that has not got the plan.
+/// The providers and servers that a plan names, for a process without the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Gear {
+pub struct RunSettings {
     providers: Vec<ProviderSettings>,
     servers: Vec<Server>,
     /// Variables that its commands are given, as references.
@@ -46,17 +46,17 @@ impl<'a> Keys<'a> {
     }
 
     /// Those of what another process's plan names.
-    pub fn of_gear(gear: &'a Gear) -> Keys<'a> {
+    pub fn of_settings(settings: &'a RunSettings) -> Keys<'a> {
         Keys {
-            providers: gear.providers.iter().collect(),
-            servers: gear.servers.iter().collect(),
-            variables: gear.variables.iter().collect(),
+            providers: settings.providers.iter().collect(),
+            servers: settings.servers.iter().collect(),
+            variables: settings.variables.iter().collect(),
         }
     }
 
     /// What another process needs to know of them: settings and references, no values.
-    pub fn gear(&self) -> Gear {
-        Gear {
+    pub fn run_settings(&self) -> RunSettings {
+        RunSettings {
             providers: self.providers.iter().map(|provider| (*provider).clone()).collect(),
             servers: self.servers.iter().map(|server| (*server).clone()).collect(),
             variables: self.variables.iter().map(|variable| (*variable).clone()).collect(),

@@ -9,10 +9,9 @@ mod conclusion;
 pub mod destinations;
 mod equipment;
 mod goal_words;
+mod host;
 mod keys;
-mod masked;
 mod network;
-pub mod notebook;
 pub mod prices;
 pub mod programs;
 pub mod project;
@@ -23,7 +22,6 @@ mod signals;
 mod stage;
 mod today;
 mod tools;
-mod washed;
 mod watchdog;
 
 use crate::args::RunFlags;
@@ -36,7 +34,9 @@ use crate::stored::Stored;
 use crate::view::{Doing, State};
 use crate::watch::{News, is_live};
 use conclusion::Ended;
-use convoke_engine::{Clock, EngineError, Handle, Notice, Outcome, Run, Setup, Start, prepare};
+use convoke_engine::{
+    Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
+};
 use convoke_journal::{Sqlite, StateDir};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
@@ -50,7 +50,7 @@ use std::time::Duration;
 use watchdog::Watchdog;
 
 pub use equipment::{Equipment, limit_remark, registry, run_limit};
-pub use keys::Gear;
+pub use host::Host;
 pub use network::network_remark;
 pub use stage::texts;
 
@@ -167,7 +167,7 @@ impl Drive<'_> {
         };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
         if let Ok(outcome) = &outcome {
-            notebook::keep(&state, &outcome.learned, &outcome.durations);
+            LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
         }
         equipment.close().await;
         watcher.thread().unpark();
@@ -297,7 +297,7 @@ impl Listeners<'_> {
             Notice::WentOn { seconds } => {
                 self.remark(format!("the run goes on after a pause of {seconds} s"))
             }
-            Notice::Metrics(metrics) => notebook::tell(self.state, self.run, &metrics),
+            Notice::Metrics(metrics) => metrics.publish(self.state, self.run),
             Notice::Progress { task, text } => self.show(Doing::Says { task, text }),
             Notice::ToolStarted { task, tool } => self.show(Doing::Calls { task, tool }),
         }

@@ -1,6 +1,7 @@
 //! A run that shares its work: others perform attempts of it, and this process performs theirs while it has room.
 
 use super::equipment::Equipment;
+use super::host::Host;
 use super::keys::Keys;
 use super::sharing::longest_call;
 use super::signals::Signals;
@@ -8,11 +9,14 @@ use crate::args::RunFlags;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::handover::{Lent, Owner, Seats, Tasks, Thief, Told, usual_seats};
 use crate::view::words;
-use convoke_engine::{Executor, Shares};
+use convoke_agent::Executor;
+use convoke_engine::Shares;
+use convoke_handover::{
+    BackgroundTasks, Claimant, LocalSlots, Owner, SharedRun, Stop, Timeouts, default_slots,
+};
 use convoke_journal::StateDir;
-use convoke_model::RunId;
+use convoke_model::{JsonText, RunId};
 use convoke_plan::Plan;
 use std::io;
 use std::sync::Arc;
@@ -21,8 +25,8 @@ use tokio_util::task::AbortOnDropHandle;
 /// Both sides of sharing.
 pub struct Share {
     owner: Owner,
-    seats: Arc<Seats>,
-    thief: Arc<Thief>,
+    slots: Arc<LocalSlots>,
+    claimant: Arc<Claimant>,
     working: AbortOnDropHandle<io::Result<u64>>,
 }
 
@@ -37,21 +41,29 @@ impl Share {
         flags: &RunFlags,
     ) -> Result<Share, CommandFailure> {
         let table = &shares.table;
-        let seats = Seats::new(flags.keep.unwrap_or_else(usual_seats));
-        let lent = Lent {
+        let host = Host::of_this_process().map_err(unusable)?;
+        let slots = LocalSlots::new(flags.keep.unwrap_or_else(default_slots));
+        let shared = SharedRun {
             run: run.clone(),
-            gear: Keys::of(plan).gear(),
+            settings: JsonText::of(&Keys::of(plan).run_settings()),
             inner: equipment.executor(),
             table: table.clone(),
-            seats: seats.clone(),
+            slots: slots.clone(),
+            host: host.clone(),
             silence: shares.time_to_live,
             longest: longest_call(plan),
-            silent: Tasks::default(),
+            silent: BackgroundTasks::default(),
+            end_leftovers: Arc::new(|pid, start| {
+                convoke_tools::end_leftovers(pid, start);
+            }),
+            timeouts: Timeouts::default(),
         };
-        let owner = Owner::open(&state.run_dir(run), lent).map_err(unusable)?;
-        let thief = Arc::new(Thief::new(state.clone(), table.clone(), seats.clone()).map_err(unusable)?);
-        let working = AbortOnDropHandle::new(tokio::spawn(thief.clone().work(None)));
-        Ok(Share { owner, seats, thief, working })
+        let owner = Owner::open(&state.run_dir(run), shared).map_err(unusable)?;
+        let folders = state.clone();
+        let run_folder = Arc::new(move |run: &RunId| folders.run_dir(run));
+        let claimant = Arc::new(Claimant::new(run_folder, table.clone(), slots.clone(), host));
+        let working = AbortOnDropHandle::new(tokio::spawn(claimant.clone().work(None)));
+        Ok(Share { owner, slots, claimant, working })
     }
 
     /// Who performs the run's attempts.
@@ -61,14 +73,14 @@ impl Share {
 
     /// Takes nothing more from others.
     pub fn stop_taking(&self) {
-        self.thief.stop(Told::ToFinish);
+        self.claimant.stop(Stop::AfterTasks);
     }
 
     /// The run is over. What was begun for others may end, unless a person is in a hurry.
     pub async fn end(self, console: &Console, in_a_hurry: bool) {
         drop(self.owner);
-        self.thief.stop(if in_a_hurry { Told::ToStop } else { Told::ToFinish });
-        let left = self.seats.taken();
+        self.claimant.stop(if in_a_hurry { Stop::AtOnce } else { Stop::AfterTasks });
+        let left = self.slots.taken();
         if left > 0 && !in_a_hurry {
             let tasks = words::plural(left.into(), "task");
             console.say(&format!("waiting for {tasks} of other runs; Ctrl-C gives them up"));
@@ -77,7 +89,7 @@ impl Share {
         if let Ok(mut signals) = Signals::listen() {
             tokio::select! {
                 _ = &mut working => return,
-                _ = signals.next() => self.thief.stop(Told::ToStop),
+                _ = signals.next() => self.claimant.stop(Stop::AtOnce),
             }
         }
         let _ = working.await;

@@ -1,9 +1,9 @@
 //! This process's part in what all processes of one state directory share.
 
 use crate::failure::CommandFailure;
-use crate::handover::folder_key;
 use convoke_capacity::{Capacity, Error, Identity, Options};
 use convoke_engine::{Limits, Shares, Stated};
+use convoke_handover::folder_key;
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use convoke_plan::{Kind, Node, Plan, Span};

@@ -2,7 +2,7 @@
 
 use super::equipment::{Equipment, run_limit, shared_limits};
 use super::share::Share;
-use super::{notebook, sharing, today};
+use super::{sharing, today};
 use crate::args::RunFlags;
 use crate::console::Console;
 use crate::failure::CommandFailure;
@@ -10,7 +10,7 @@ use crate::gate;
 use crate::stored;
 use crate::view::Outline;
 use crate::watch::{Asker, Guide, History, Manner, Texts, Watch};
-use convoke_engine::{Breaker, Handle, Limits, Options, Shares};
+use convoke_engine::{Breaker, Handle, LearnedStatistics, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{Payload, RunId};
 use convoke_plan::Plan;
@@ -77,7 +77,7 @@ impl Stage<'_> {
         let interactive = self.manner().is_some() || detached;
         let max_concurrency = run_limit(&self.console.config, self.flags, self.plan);
         let mut limits = sharing::as_set(shared_limits(&self.console.config, max_concurrency), self.state);
-        let known = notebook::learned(self.state);
+        let known = LearnedStatistics::load(self.state);
         (limits.learned, limits.durations) = (known.services, known.durations);
         let stated = self.flags.max_concurrency.or(self.console.config.max_concurrency);
         limits.follows_machine = stated.or(self.plan.root().limits.max_concurrency).is_none();

@@ -1,8 +1,8 @@
 //! A run in memory, driven by whoever comes.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
-use convoke_agent::EngineLink;
-use convoke_engine::{Clock, Executor, Limits, Options, Outcome, Setup, Start, prepare};
+use convoke_agent::{EngineLink, Executor};
+use convoke_engine::{Clock, Limits, Options, Outcome, Setup, Start, prepare};
 use convoke_journal::Memory;
 use convoke_model::{
     Assignment, AttemptEnd, Class, Failure, JsonText, Payload, RunId, RunStarted, Timestamp, Usage,

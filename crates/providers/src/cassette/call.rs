@@ -4,7 +4,7 @@
 //! and numbers of attempts are not, so that a slower machine or a retried step finds its answer all the same. Dates,
 //! paths and ids inside messages stay as they are: whoever puts them into a prompt asks another question each time.
 
-use super::Scrubber;
+use convoke_agent::redaction::Scrubber;
 use convoke_agent::{Finish, MAX_TOKENS, Message, Provider, Purpose, Reply, Request, ToolCall, ToolSpec};
 use convoke_model::{Failure, JsonText, OutputSchema, TaskId, Usage};
 use serde::{Deserialize, Serialize};

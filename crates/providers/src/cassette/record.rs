@@ -5,7 +5,8 @@
 //! a request by what it asks, not by how much of it the service takes.
 
 use super::call::Call;
-use super::{RecordingTools, Scrubber, Tape};
+use super::{RecordingTools, Tape};
+use convoke_agent::redaction::Scrubber;
 use convoke_agent::{NoReply, Provider, Providers, Reply, Report, Request, Sink, Toolbox};
 use convoke_model::{Failure, ProviderSettings, TaskId};
 use futures::future::BoxFuture;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Scripted;
+use convoke_agent::redaction::{Scrubber, encodings_of};
 use convoke_agent::{Message, NoReply, Provider, Providers, Purpose, Reply, Request, Role, Silent, Timeouts};
 use convoke_model::{
     Class, Event, Failure, JsonText, Payload, ProviderSettings, Stamped, TaskId, Timestamp, Usage,
@@ -139,7 +140,7 @@ async fn a_line_is_there_as_soon_as_its_call_is_over() {
 #[tokio::test]
 async fn no_form_of_a_secret_reaches_the_file() {
     let dir = tempfile::tempdir().unwrap();
-    let forms = forms::of(CANARY);
+    let forms = encodings_of(CANARY);
     let prompt = forms.join(" and ");
     let provider =
         recorder(dir.path(), "{a: [{fail: permission, message: the key canary/1234567890+abcdef is wrong}]}");
@@ -151,7 +152,7 @@ async fn no_form_of_a_secret_reaches_the_file() {
     let replay = Replay::load(dir.path(), other).unwrap();
     replay.observe(&[started("a")]);
     let provider = replay.get(&ProviderSettings::default()).unwrap();
-    let other_prompt = forms::of("another/0987654321+fedcba").join(" and ");
+    let other_prompt = encodings_of("another/0987654321+fedcba").join(" and ");
     let failure = tell(&*provider, &asked("a", &other_prompt)).await.unwrap_err();
     assert_eq!(failure.message, "the key [secret] is wrong");
 }

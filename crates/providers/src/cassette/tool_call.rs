@@ -4,8 +4,8 @@
 //! What a call depends on is the tool and its arguments; of equal ones, a task gets its own back. Cassettes from before
 //! lines named their tasks have lines of nobody in particular.
 
-use super::Scrubber;
 use super::call::{first, is_first};
+use convoke_agent::redaction::Scrubber;
 use convoke_agent::{Asker, Tool, ToolResult, ToolSpec};
 use convoke_model::{Failure, JsonText, Servers, TaskId, Transport};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
 use super::tool_call::{ListLine, ListOutcome};
 use super::*;
+use convoke_agent::redaction::{Scrubber, encodings_of};
 use convoke_agent::{Asker, NoTools, Provider, Providers, Tool, ToolResult, ToolSpec, Toolbox};
 use convoke_model::{
     Class, Event, Failure, JsonText, ProviderSettings, Server, Servers, Stamped, TaskId, Timestamp,
@@ -201,14 +202,14 @@ fn lists_of_nobody_are_failures_once_each_then_the_list() {
 #[tokio::test]
 async fn no_form_of_a_secret_reaches_the_file() {
     let dir = tempfile::tempdir().unwrap();
-    let all = forms::of(CANARY).join(" and ");
+    let all = encodings_of(CANARY).join(" and ");
     let tools =
         recorder(dir.path(), vec![Some(given(&all)), Some(Err(Failure::new(Class::Fatal, all.clone())))]);
     let _ = ask(&tools, json!({"key": all})).await;
     let _ = ask(&tools, json!({"key": all})).await;
     let written = std::fs::read_to_string(dir.path().join(CASSETTE_FILE)).unwrap();
     assert!(written.lines().count() == 3 && written.contains("[secret]"));
-    for form in forms::of(CANARY) {
+    for form in encodings_of(CANARY) {
         assert!(!written.contains(&form), "{form}");
     }
     let (_, played) = replay(dir.path());

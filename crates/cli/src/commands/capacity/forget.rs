@@ -4,11 +4,11 @@
 
 use super::look;
 use crate::console::Console;
-use crate::driving::notebook;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
 use convoke_capacity::{Capacity, Identity, Options};
+use convoke_engine::LearnedStatistics;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the table calls a limit that was learned.
@@ -21,7 +21,7 @@ const NO_LIMIT: u32 = u32::MAX;
 pub fn run(console: &Console, service: Option<&str>) -> Result<Exit, CommandFailure> {
     let (path, snapshot) = look(console)?;
     let state = stored::for_reading(console);
-    let kept = notebook::learned(&state).services;
+    let kept = LearnedStatistics::load(&state).services;
     let mut known: BTreeMap<String, u64> =
         kept.0.iter().map(|(name, learned)| (name.clone(), learned.limit)).collect();
     let resources = snapshot.iter().flat_map(|snapshot| &snapshot.resources);
@@ -41,7 +41,7 @@ pub fn run(console: &Console, service: Option<&str>) -> Result<Exit, CommandFail
             table.unlearn(&format!("{LEARNED}{name}"), NO_LIMIT, "service")?;
         }
     }
-    notebook::forget(&state, &names);
+    LearnedStatistics::forget(&state, &names);
     for name in &names {
         console.data(&format!("{name}: {} -> unknown", known[name]))?;
     }

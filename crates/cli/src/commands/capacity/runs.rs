@@ -2,8 +2,8 @@
 //!
 //! Live runs write once a second what their demands wait for; this reads it.
 
-use crate::driving::notebook::metrics_path;
 use convoke_capacity::{Liveness, Snapshot};
+use convoke_engine::Metrics;
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn of_run(state: &StateDir, snapshot: &Snapshot, pid: u32, run: &str) -> Vec<Wai
 }
 
 fn fresh(state: &StateDir, run: &str) -> Option<Value> {
-    let path = metrics_path(state, &RunId(run.into()));
+    let path = Metrics::path(state, &RunId(run.into()));
     let written = std::fs::metadata(&path).ok()?.modified().ok()?;
     let age = SystemTime::now().duration_since(written).unwrap_or_default();
     let text = (age <= FRESH).then(|| std::fs::read(&path).ok()).flatten()?;

@@ -17,13 +17,13 @@ mod text;
 
 use crate::args::{Format, ShowArgs};
 use crate::console::Console;
-use crate::driving::notebook::metrics_path;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stored::{self, Stored};
 use crate::view::Growing;
 use conversation::Extent;
+use convoke_engine::Metrics;
 use convoke_engine::budgets::Standing;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
 use convoke_journal::{StateDir, live_owner};
@@ -100,7 +100,7 @@ impl Shown {
         let plan = budgets::plan(state, &stored);
         let budgets = budgets::of(console, plan.as_ref(), &stored);
         let budget = plan.as_ref().and_then(|plan| plan.root().limits.budget.clone());
-        let metrics = std::fs::read(metrics_path(state, &stored.run)).ok();
+        let metrics = std::fs::read(Metrics::path(state, &stored.run)).ok();
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
         let growing = Growing::of(&stored.events);
         let refused = came::refused(&stored.events);

@@ -1,9 +1,9 @@
-//! Texts that look like somebody's key, whoever's it is.
+//! Texts that look like a key of a well-known issuer.
 //!
-//! A value that nobody told us about can still be a secret: a model may quote a key out of a file. The patterns are
-//! those of well-known issuers; a text that only looks random is left alone.
+//! A value that is not in the list of known secrets can still be one: a model may quote a key out of a file. A text that only
+//! looks random is left alone.
 
-use super::scrub::MARK;
+use super::scrubber::MARK;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

@@ -4,14 +4,14 @@
 //! and tools pass them on in these forms. What is asked during a replay goes through here as well, so that a prompt
 //! with a secret in it is found again.
 
-use super::{forms, keys};
+use super::{encodings_of, key_patterns};
 use regex::Regex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::cell::Cell;
 
-/// What stands in the file instead of a secret.
+/// The text that replaces a secret.
 pub(super) const MARK: &str = "[secret]";
 /// A value shorter than this is a word, not a secret.
 const SHORTEST: usize = 8;
@@ -26,7 +26,7 @@ impl Scrubber {
     /// A scrubber that knows these values, besides what any key looks like.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Scrubber {
         let long = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST);
-        let mut all: Vec<String> = long.flat_map(|secret| forms::of(&secret)).collect();
+        let mut all: Vec<String> = long.flat_map(|secret| encodings_of(&secret)).collect();
         // The longest first: a form that contains another must go as a whole.
         all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
@@ -41,7 +41,7 @@ impl Scrubber {
             Some(known) => known.replace_all(text, MARK),
             None => text.into(),
         };
-        keys::without(&text)
+        key_patterns::without(&text)
     }
 
     /// Whether any value is known to be secret.
@@ -63,7 +63,7 @@ impl Scrubber {
     }
 
     /// Takes the secrets out of every text of a value.
-    pub(super) fn scrub(&self, value: &mut Value) {
+    pub fn scrub(&self, value: &mut Value) {
         every_text(value, &|text| *text = self.text(text));
     }
 
@@ -80,7 +80,7 @@ impl Scrubber {
     }
 
     /// The same thing without secrets in its texts.
-    pub(super) fn clean<T: Serialize + DeserializeOwned>(&self, thing: &T) -> T {
+    pub fn clean<T: Serialize + DeserializeOwned>(&self, thing: &T) -> T {
         let mut value = serde_json::to_value(thing).expect("our types are JSON");
         self.scrub(&mut value);
         serde_json::from_value(value).expect("texts stay texts")

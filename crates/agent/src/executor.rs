@@ -1,6 +1,6 @@
-//! Who performs an attempt. The real one is `agent::Attempts`; tests have their own.
+//! The one interface by which attempts are performed: by [`Attempts`], redacted, by another process, or by a test.
 
-use convoke_agent::{Attempts, EngineLink};
+use crate::{Attempts, EngineLink};
 use convoke_model::{Assignment, AttemptEnd};
 use futures::future::BoxFuture;
 use std::sync::Arc;

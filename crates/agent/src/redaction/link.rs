@@ -1,57 +1,25 @@
-//! Nothing that comes back from outside reaches the journal, the screen or an error with a key in it.
+//! What an attempt says, redacted: nothing that comes back from outside reaches the journal, the screen or an error with a known
+//! credential in it.
 //!
-//! Services repeat what they were sent, tools print what they were given. Here, at the one door through which attempts
-//! speak to the run, known keys are taken out of everything that is said, in every form they are known to take. Texts
-//! without any are passed on as they are.
+//! Services repeat what they were sent, and tools print what they were given. [`RedactedLink`] wraps the link of an attempt, which
+//! is the only way to the run, and redacts reports, turn records and the attempt's end.
 
-use convoke_agent::{
-    Admission, Admitted, CallDemand, CallPermit, EngineLink, Report, Sink, TurnLog, TurnRecord,
-};
-use convoke_engine::Executor;
-use convoke_model::{Assignment, AttemptEnd, Digest, Failure, JsonText, Payload, Usage, WaitsFor};
-use convoke_providers::Scrubber;
+use super::Scrubber;
+use crate::{Admission, Admitted, CallDemand, CallPermit, EngineLink, Report, Sink, TurnLog, TurnRecord};
+use convoke_model::{AttemptEnd, Digest, Failure, JsonText, Payload, Usage, WaitsFor};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use tokio_util::sync::CancellationToken;
 
-/// Performs attempts as another does, and washes what they say.
-pub struct Washed {
-    inner: Arc<dyn Executor>,
-    scrubber: Arc<Scrubber>,
-}
-
-impl Washed {
-    /// Takes what the scrubber knows out of what `inner` says; where it knows nothing, nothing is in the way.
-    pub fn over(inner: Arc<dyn Executor>, scrubber: Scrubber) -> Arc<dyn Executor> {
-        match scrubber.knows_any() {
-            true => Arc::new(Washed { inner, scrubber: Arc::new(scrubber) }),
-            false => inner,
-        }
-    }
-}
-
-impl Executor for Washed {
-    fn attempt(
-        &self,
-        assignment: Assignment,
-        line: Arc<dyn EngineLink>,
-        cancel: CancellationToken,
-    ) -> BoxFuture<'static, AttemptEnd> {
-        let scrubber = self.scrubber.clone();
-        let washed = Arc::new(WashedLine { line, scrubber: scrubber.clone(), renamed: Mutex::default() });
-        let work = self.inner.attempt(assignment, washed, cancel);
-        Box::pin(async move { end(&scrubber, work.await) })
-    }
-}
-
-struct WashedLine {
+/// The link of one attempt, redacted.
+pub struct RedactedLink {
     line: Arc<dyn EngineLink>,
     scrubber: Arc<Scrubber>,
+    /// The digests of kept values before and after redaction.
     renamed: Mutex<HashMap<Digest, Digest>>,
 }
 
-impl Admission for WashedLine {
+impl Admission for RedactedLink {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         self.line.admit(call)
     }
@@ -61,7 +29,7 @@ impl Admission for WashedLine {
     }
 }
 
-impl Sink for WashedLine {
+impl Sink for RedactedLink {
     fn report(&self, report: Report) {
         self.line.report(match report {
             Report::Progress { text } => Report::Progress { text: text_of(&self.scrubber, text) },
@@ -73,15 +41,15 @@ impl Sink for WashedLine {
     }
 }
 
-/// A kept value goes by its digest, in the piece that names it and when it is called back: what was washed has a new one.
-impl TurnLog for WashedLine {
+/// A kept value is named by its digest, in the piece and in a recall. A redacted value has another digest, so both are translated.
+impl TurnLog for RedactedLink {
     fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
         let mut piece = record.piece;
         let mut kept = Vec::with_capacity(record.kept.len());
         for text in record.kept {
             let clean = json(&self.scrubber, text.clone());
             if clean != text {
-                piece = self.renamed(&piece, digest_of(&text), digest_of(&clean));
+                piece = self.rename(&piece, digest_of(&text), digest_of(&clean));
             }
             kept.push(clean);
         }
@@ -94,14 +62,24 @@ impl TurnLog for WashedLine {
     }
 
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
-        let new = self.renamed.lock().expect("nobody panics while holding it").get(&digest).copied();
+        let new = self.renamed.lock().expect("no code panics while it holds the lock").get(&digest).copied();
         self.line.recall(new.unwrap_or(digest))
     }
 }
 
-impl WashedLine {
-    fn renamed(&self, piece: &JsonText, old: Digest, new: Digest) -> JsonText {
-        self.renamed.lock().expect("nobody panics while holding it").insert(old, new);
+impl RedactedLink {
+    /// Redacts what is said to `line`.
+    pub fn over(line: Arc<dyn EngineLink>, scrubber: Arc<Scrubber>) -> Arc<RedactedLink> {
+        Arc::new(RedactedLink { line, scrubber, renamed: Mutex::default() })
+    }
+
+    /// The end of the attempt, redacted.
+    pub fn end(&self, end: AttemptEnd) -> AttemptEnd {
+        redacted_end(&self.scrubber, end)
+    }
+
+    fn rename(&self, piece: &JsonText, old: Digest, new: Digest) -> JsonText {
+        self.renamed.lock().expect("no code panics while it holds the lock").insert(old, new);
         let text = piece.as_str().replace(&old.to_string(), &new.to_string());
         JsonText::parse(text).expect("one digest in place of another leaves JSON as it was")
     }
@@ -111,13 +89,13 @@ fn digest_of(text: &JsonText) -> Digest {
     Digest::of(text.as_str().as_bytes())
 }
 
-fn end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
+fn redacted_end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
     match end {
         AttemptEnd::Finished { output, usage } => {
             AttemptEnd::Finished { output: json(scrubber, output), usage }
         }
         AttemptEnd::Failed { failure, usage, partial } => AttemptEnd::Failed {
-            failure: washed_failure(scrubber, failure),
+            failure: redacted_failure(scrubber, failure),
             usage,
             partial: partial.map(|partial| json(scrubber, partial)),
         },
@@ -136,7 +114,7 @@ fn end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
     }
 }
 
-fn washed_failure(scrubber: &Scrubber, failure: Failure) -> Failure {
+fn redacted_failure(scrubber: &Scrubber, failure: Failure) -> Failure {
     Failure {
         message: text_of(scrubber, failure.message),
         hint: failure.hint.map(|hint| text_of(scrubber, hint)),
@@ -174,13 +152,13 @@ mod tests {
     fn outputs_and_failures_come_out_clean_and_well_formed() {
         let output = JsonText::of(&value!({"said": format!("my key is {KEY}"), "n": 1}));
         let AttemptEnd::Finished { output, .. } =
-            end(&scrubber(), AttemptEnd::Finished { output, usage: Usage::default() })
+            redacted_end(&scrubber(), AttemptEnd::Finished { output, usage: Usage::default() })
         else {
             panic!("it stays finished")
         };
         assert_eq!(output.value(), value!({"said": "my key is [secret]", "n": 1}));
         let failure = Failure::new(Class::Permission, format!("bad key {KEY}")).hint(KEY);
-        let failure = washed_failure(&scrubber(), failure);
+        let failure = redacted_failure(&scrubber(), failure);
         assert_eq!(
             (failure.message.as_str(), failure.hint.as_deref()),
             ("bad key [secret]", Some("[secret]"))

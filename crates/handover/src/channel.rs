@@ -1,9 +1,9 @@
-//! A socket as two queues of messages.
+//! A socket as two queues of typed messages.
 //!
 //! Each message is its length and its JSON: values that attempts carry are kept as they were written, line breaks included,
-//! so lines would not do. A message that cannot be read ends the link; both sides treat that as the other's death.
-//! The link owns both tasks that serve its socket: dropping it closes the socket, even while an
-//! [`Outgoing`] is still held elsewhere.
+//! so lines would not do. A message that cannot be read ends the channel; both sides treat that as the other's death.
+//! The channel owns both tasks that serve its socket: dropping it closes the socket, even while an [`Outgoing`] is still held
+//! elsewhere.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,27 +15,27 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio_util::task::AbortOnDropHandle;
 
-/// A longer message is a mistake, or an attack on our memory.
+/// A longer message is a mistake, or an attack on the memory of this process.
 const LONGEST: u32 = 256 << 20;
 
-/// Messages that were read and not looked at: enough to keep the socket busy.
+/// Messages that were read and not taken yet: enough to keep the socket busy.
 const READ_AHEAD: usize = 16;
 
-/// How long the last messages may take to be taken.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long sending the last messages may take.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// One end of a socket.
-pub struct Link<In, Out> {
+pub struct Channel<In, Out> {
     incoming: Receiver<In>,
     outgoing: Outgoing<Out>,
     writer: AbortOnDropHandle<()>,
     _reader: AbortOnDropHandle<()>,
 }
 
-/// Where messages are left. Never waits: reports and settlements are sent from code that cannot.
+/// The sending end of a channel. Never waits: reports and settlements are sent from code that cannot.
 ///
-/// The queue has no limit of its own, because what is in it has one. A link carries one attempt. The owner sends one answer
-/// for each question, and the thief has a question for each call or record that is under way. Reports are what is left: an
+/// The queue has no limit of its own, because its content has one. A channel carries one attempt. The owner sends one answer for
+/// each question, and the claimant has a question for each call or turn record that is under way. Reports are left: an
 /// attempt makes no more of them than its calls have pieces, and an owner that stops reading is gone when its process ends.
 pub struct Outgoing<Out>(UnboundedSender<Option<Out>>);
 
@@ -46,25 +46,25 @@ impl<Out> Clone for Outgoing<Out> {
 }
 
 impl<Out> Outgoing<Out> {
-    /// Leaves a message. A link that has ended takes none, and whoever waits for an answer hears of that.
+    /// Queues a message. A channel that has ended drops it; code that waits for an answer sees the end of the channel.
     pub fn send(&self, message: Out) {
         let _ = self.0.send(Some(message));
     }
 }
 
-impl<In, Out> Link<In, Out>
+impl<In, Out> Channel<In, Out>
 where
     In: DeserializeOwned + Send + 'static,
     Out: Serialize + Send + 'static,
 {
-    /// Takes a socket.
-    pub fn over(stream: UnixStream) -> Link<In, Out> {
+    /// A channel over this socket.
+    pub fn over(stream: UnixStream) -> Channel<In, Out> {
         let (read, write) = stream.into_split();
         let (sender, incoming) = channel(READ_AHEAD);
         let (outgoing, queue) = unbounded_channel();
         let reader = AbortOnDropHandle::new(tokio::spawn(read_all(read, sender)));
         let writer = AbortOnDropHandle::new(tokio::spawn(write_all(write, queue)));
-        Link { incoming, outgoing: Outgoing(outgoing), writer, _reader: reader }
+        Channel { incoming, outgoing: Outgoing(outgoing), writer, _reader: reader }
     }
 
     /// The next message; `None` once there will be none. Nothing is lost if it is not waited for to the end.
@@ -77,20 +77,20 @@ where
         tokio::time::timeout(longest, self.next()).await.ok().flatten()
     }
 
-    /// Leaves a message.
+    /// Queues a message.
     pub fn send(&self, message: Out) {
         self.outgoing.send(message);
     }
 
-    /// Where others leave messages.
+    /// The sending end, for others.
     pub fn outgoing(&self) -> Outgoing<Out> {
         self.outgoing.clone()
     }
 
-    /// Ends the link when everything was sent. Dropping it ends it at once, and what was not sent by then is lost.
+    /// Ends the channel when everything was sent. Dropping it ends it at once, and messages that were not sent by then are lost.
     pub async fn close(self) {
         let _ = self.outgoing.0.send(None);
-        let _ = tokio::time::timeout(LAST_WORDS, self.writer).await;
+        let _ = tokio::time::timeout(CLOSING, self.writer).await;
     }
 }
 
@@ -134,9 +134,9 @@ mod tests {
     use convoke_model::JsonText;
 
     #[tokio::test]
-    async fn values_with_line_breaks_arrive_as_they_were_and_the_end_is_heard() {
+    async fn values_with_line_breaks_arrive_unchanged_and_then_the_end() {
         let (a, b) = UnixStream::pair().unwrap();
-        let (left, mut right) = (Link::<(), JsonText>::over(a), Link::<JsonText, ()>::over(b));
+        let (left, mut right) = (Channel::<(), JsonText>::over(a), Channel::<JsonText, ()>::over(b));
         let text = JsonText::parse("{\n  \"a\": 1.50\n}".into()).unwrap();
         left.send(text.clone());
         left.close().await;
@@ -145,19 +145,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dropped_link_ends_though_others_could_still_speak() {
+    async fn a_dropped_channel_ends_though_a_sending_end_is_left() {
         let (a, b) = UnixStream::pair().unwrap();
-        let (left, mut right) = (Link::<(), JsonText>::over(a), Link::<JsonText, ()>::over(b));
-        let _speaker = left.outgoing();
+        let (left, mut right) = (Channel::<(), JsonText>::over(a), Channel::<JsonText, ()>::over(b));
+        let _sender = left.outgoing();
         drop(left);
-        let heard = tokio::time::timeout(Duration::from_secs(60), right.next()).await;
-        assert_eq!(heard.expect("the end is heard"), None);
+        let received = tokio::time::timeout(Duration::from_secs(60), right.next()).await;
+        assert_eq!(received.expect("the channel ends"), None);
     }
 
     #[tokio::test]
-    async fn what_cannot_be_read_ends_the_link() {
+    async fn a_message_that_cannot_be_read_ends_the_channel() {
         let (mut a, b) = UnixStream::pair().unwrap();
-        let mut right = Link::<JsonText, ()>::over(b);
+        let mut right = Channel::<JsonText, ()>::over(b);
         a.write_u32(3).await.unwrap();
         a.write_all(b"{x}").await.unwrap();
         assert_eq!(right.next().await, None);

@@ -1,4 +1,4 @@
-//! The forms in which a known secret may turn up.
+//! The encodings in which a known secret may turn up.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 /// Characters that no address has to escape.
 const PLAIN: &[u8] = b"-._~";
 
-/// Every form of a secret.
-pub fn of(secret: &str) -> Vec<String> {
+/// A secret in every encoding that a [`Scrubber`](super::Scrubber) finds.
+pub fn encodings_of(secret: &str) -> Vec<String> {
     let mut forms = vec![secret.to_owned(), json(secret), secret.chars().rev().collect()];
     let hex = hex(secret.as_bytes());
     forms.push(hex.to_uppercase());

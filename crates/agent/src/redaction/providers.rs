@@ -1,20 +1,18 @@
-//! The one door through which texts go to models: known secrets are masked in everything that is sent.
+//! Requests to models, redacted: a provider receives no secret that the agent's contract does not list (`secrets`).
 //!
-//! A script may print what it was given, and a tool repeat its environment; their outputs become prompts. Here, before a
-//! request reaches a provider, every secret that this process knows is replaced, in every form that the scrubber knows,
-//! unless the agent's contract lists it (`secrets`). Further kinds of secrets extend [`Secret`]'s sources in `keys`, not this
-//! file. What reaches a model later on another way (files that a coding agent has read for it) passes the same door: the
-//! request takes its mask along. What models and tools say on the way back is `washed`'s.
+//! A script may print its environment, and a tool may repeat it; their outputs become prompts. [`RedactedProviders`] wraps every
+//! provider, so each request passes it. Texts that reach a model on another way (files that a coding agent reads) are
+//! redacted by the same scrubber: the request carries it as its mask. Replies are redacted by `link`.
 
-use super::washed;
-use convoke_agent::{Mask, Message, NoReply, Provider, Providers, Reply, Request, Sink, ToolSpec};
+use super::Scrubber;
+use super::link::json;
+use crate::{Mask, Message, NoReply, Provider, Providers, Reply, Request, Sink, ToolCall, ToolSpec};
 use convoke_model::{Failure, ProviderSettings, TaskId};
-use convoke_providers::Scrubber;
 use futures::future::BoxFuture;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-/// A secret that this process knows.
+/// A known secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
     /// The variable that holds it, where one does.
@@ -23,29 +21,32 @@ pub struct Secret {
     pub value: String,
 }
 
-/// Providers that are sent nothing secret.
-pub struct Masked {
+/// Providers whose requests are redacted.
+pub struct RedactedProviders {
     inner: Arc<dyn Providers>,
     masks: Arc<Masks>,
 }
 
-impl Masked {
-    /// Masks what is sent to the providers of `inner`; where nothing is known to be secret, nothing is in the way.
+impl RedactedProviders {
+    /// Redacts requests to the providers of `inner`. Without secrets it answers with `inner` itself.
     pub fn over(inner: Arc<dyn Providers>, secrets: Vec<Secret>) -> Arc<dyn Providers> {
         match secrets.is_empty() {
             true => inner,
-            false => Arc::new(Masked { inner, masks: Arc::new(Masks { secrets, made: Mutex::default() }) }),
+            false => Arc::new(RedactedProviders {
+                inner,
+                masks: Arc::new(Masks { secrets, made: Mutex::default() }),
+            }),
         }
     }
 }
 
-impl Providers for Masked {
+impl Providers for RedactedProviders {
     fn get(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
-        Ok(Arc::new(MaskedProvider { inner: self.inner.get(settings)?, masks: self.masks.clone() }))
+        Ok(Arc::new(RedactedProvider { inner: self.inner.get(settings)?, masks: self.masks.clone() }))
     }
 }
 
-/// One scrubber for each list of secrets that some agent may see.
+/// One scrubber for each list of secrets that an agent may see.
 struct Masks {
     secrets: Vec<Secret>,
     made: Mutex<HashMap<Vec<String>, Arc<Scrubber>>>,
@@ -53,13 +54,13 @@ struct Masks {
 
 impl Masks {
     fn for_agent(&self, may_see: &[String]) -> Arc<Scrubber> {
-        let mut made = self.made.lock().expect("nobody panics while holding it");
+        let mut made = self.made.lock().expect("no code panics while it holds the lock");
         if let Some(scrubber) = made.get(may_see) {
             return scrubber.clone();
         }
         let is_listed =
             |secret: &&Secret| secret.variable.as_ref().is_some_and(|name| may_see.contains(name));
-        // The same value may have two names; whoever may see one of them sees it.
+        // The same value may have two names; an agent that may see one of them sees it.
         let shown: HashSet<&str> =
             self.secrets.iter().filter(is_listed).map(|secret| secret.value.as_str()).collect();
         let hidden =
@@ -70,16 +71,16 @@ impl Masks {
     }
 }
 
-/// What a request takes along for texts that are not in it yet.
-struct Door(Arc<Scrubber>);
+/// The mask that a request carries for texts that are not in it yet.
+struct RequestMask(Arc<Scrubber>);
 
-impl std::fmt::Debug for Door {
+impl std::fmt::Debug for RequestMask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Door") // the scrubber knows the secrets
+        f.write_str("RequestMask") // the scrubber knows the secrets
     }
 }
 
-impl Mask for Door {
+impl Mask for RequestMask {
     fn masked(&self, text: &str) -> Option<String> {
         self.0.without_known(text)
     }
@@ -89,7 +90,7 @@ impl Mask for Door {
     }
 }
 
-struct MaskedProvider {
+struct RedactedProvider {
     inner: Arc<dyn Provider>,
     masks: Arc<Masks>,
 }
@@ -111,7 +112,7 @@ impl Clean {
 
     fn request<'a>(&'a self, request: &Request<'a>, scrubber: &Arc<Scrubber>) -> Request<'a> {
         Request {
-            mask: Some(Arc::new(Door(scrubber.clone()))),
+            mask: Some(Arc::new(RequestMask(scrubber.clone()))),
             messages: self.messages.as_deref().unwrap_or(request.messages),
             tools: self.tools.as_deref().unwrap_or(request.tools),
             ..request.clone()
@@ -119,7 +120,7 @@ impl Clean {
     }
 }
 
-/// The list with what some of its elements become; `None` where none changes.
+/// The list with its changed elements; `None` if none changes.
 fn changed<T: Clone>(all: &[T], change: impl Fn(&T) -> Option<T>) -> Option<Vec<T>> {
     let changes: Vec<Option<T>> = all.iter().map(change).collect();
     let any = changes.iter().any(Option::is_some);
@@ -130,8 +131,8 @@ fn changed<T: Clone>(all: &[T], change: impl Fn(&T) -> Option<T>) -> Option<Vec<
 fn masked_message(scrubber: &Scrubber, message: &Message) -> Option<Message> {
     let text = scrubber.without_known(&message.text);
     let calls = changed(&message.tool_calls, |call| {
-        let arguments = washed::json(scrubber, call.arguments.clone());
-        (arguments != call.arguments).then(|| convoke_agent::ToolCall { arguments, ..call.clone() })
+        let arguments = json(scrubber, call.arguments.clone());
+        (arguments != call.arguments).then(|| ToolCall { arguments, ..call.clone() })
     });
     (text.is_some() || calls.is_some()).then(|| Message {
         text: text.unwrap_or_else(|| message.text.clone()),
@@ -151,7 +152,7 @@ fn masked_tool(scrubber: &Scrubber, tool: &ToolSpec) -> Option<ToolSpec> {
     })
 }
 
-impl Provider for MaskedProvider {
+impl Provider for RedactedProvider {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -188,7 +189,7 @@ impl Provider for MaskedProvider {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convoke_agent::{Role, ToolCall};
+    use crate::Role;
     use serde_json::json;
 
     fn secret(variable: Option<&str>, value: &str) -> Secret {

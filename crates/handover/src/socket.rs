@@ -1,7 +1,7 @@
-//! Where an owner can be found: `share.sock` in its run's folder, which only its user may enter.
+//! The socket of an owner: `share.sock` in its run's folder, which only its user may enter.
 //!
 //! The path of a socket may have 108 bytes, and a state directory's may be longer; so the folder is opened and the socket
-//! reached through it.
+//! reached through the open folder.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -12,7 +12,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 const NAME: &str = "share.sock";
 
-/// Opens the socket of a run that this process owns, in the place of one that an earlier owner has left.
+/// Opens the socket of a run that this process owns, and replaces one that an earlier owner has left.
 pub fn listen(run_dir: &Path) -> io::Result<UnixListener> {
     remove(run_dir);
     let (_folder, path) = reach(run_dir)?;
@@ -21,18 +21,18 @@ pub fn listen(run_dir: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Goes to the owner of a run.
+/// Connects to the owner of a run.
 pub async fn connect(run_dir: &Path) -> io::Result<UnixStream> {
     let (_folder, path) = reach(run_dir)?;
     UnixStream::connect(path).await
 }
 
-/// Nobody is there any more. What cannot be removed leads nowhere.
+/// Removes the socket. One that cannot be removed refuses connections.
 pub fn remove(run_dir: &Path) {
     fs::remove_file(run_dir.join(NAME)).ok();
 }
 
-/// Whether the other end is of the same user.
+/// Whether the process at the other end has the same user.
 pub fn is_ours(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::getuid().as_raw())
 }
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(fs::metadata(folder.join(NAME)).unwrap().permissions().mode() & 0o777, 0o600);
         let (_, accepted) = tokio::join!(connect(&folder), listener.accept());
         assert!(is_ours(&accepted.unwrap().0));
-        listen(&folder).expect("what an earlier owner left is replaced");
+        listen(&folder).expect("the socket of an earlier owner is replaced");
         remove(&folder);
         assert!(connect(&folder).await.is_err());
     }

@@ -1,10 +1,10 @@
-//! Every order in which claims are won, lost and presented, an owner gives up and thieves begin.
+//! Every order in which claims are won, lost and presented, the owner stops waiting and claimants begin.
 
 use super::*;
 use stateright::{Checker, Model, Property};
 
-/// Thieves that may claim.
-const THIEVES: usize = 3;
+/// Processes that may claim.
+const CLAIMANTS: usize = 3;
 
 /// Claims that are ever made, so that there are finitely many states.
 const FENCES: u64 = 4;
@@ -13,32 +13,32 @@ struct HandOver;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
-    desk: Desk,
-    /// The claim that the table shows: whose, and its fence.
+    offer: ClaimState,
+    /// The claim in the table: the claimant, and its fence.
     claim: Option<(usize, u64)>,
     fences: u64,
-    thieves: [Thief; THIEVES],
+    claimants: [Claimant; CLAIMANTS],
     /// Performed by the owner.
     here: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Thief {
+enum Claimant {
     Idle,
     /// Has won this claim, which may be void by now, and says that it is ready.
     Ready(u64),
-    /// Was told to begin; the word is on its way or the attempt runs, even if the thief was given up on.
+    /// Was told to begin: `Go` is on its way or the attempt runs, even if the owner has given the claimant up.
     Begun,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Step {
     Claim(usize),
-    /// The claim goes back on offer: its thief died, let go of it, or is taken for dead by others.
+    /// The claim goes back on offer: its claimant died, gave it back, or is taken for dead by others.
     Revert,
-    /// The owner hears that a thief is ready, perhaps late.
+    /// The owner receives `Ready`, perhaps late.
     Present(usize),
-    /// The owner's patience is over.
+    /// The owner stops waiting.
     Keep,
 }
 
@@ -47,35 +47,36 @@ impl Model for HandOver {
     type Action = Step;
 
     fn init_states(&self) -> Vec<State> {
-        let thieves = [Thief::Idle; THIEVES];
-        vec![State { desk: Desk::default(), claim: None, fences: 0, thieves, here: false }]
+        let claimants = [Claimant::Idle; CLAIMANTS];
+        vec![State { offer: ClaimState::default(), claim: None, fences: 0, claimants, here: false }]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Step>) {
         if state.claim.is_some() {
             actions.push(Step::Revert);
         } else if state.fences < FENCES {
-            actions.extend((0..THIEVES).map(Step::Claim));
+            actions.extend((0..CLAIMANTS).map(Step::Claim));
         }
-        actions.extend((0..THIEVES).map(Step::Present));
+        actions.extend((0..CLAIMANTS).map(Step::Present));
         actions.push(Step::Keep);
     }
 
     fn next_state(&self, before: &State, step: Step) -> Option<State> {
         let mut state = before.clone();
         match step {
-            Step::Claim(thief) if state.thieves[thief] != Thief::Begun => {
+            Step::Claim(claimant) if state.claimants[claimant] != Claimant::Begun => {
                 state.fences += 1;
-                state.claim = Some((thief, state.fences));
-                state.thieves[thief] = Thief::Ready(state.fences);
+                state.claim = Some((claimant, state.fences));
+                state.claimants[claimant] = Claimant::Ready(state.fences);
             }
             Step::Revert => state.claim = None,
-            Step::Present(thief) => {
-                let Thief::Ready(fence) = state.thieves[thief] else { return None };
+            Step::Present(claimant) => {
+                let Claimant::Ready(fence) = state.claimants[claimant] else { return None };
                 let held = state.claim.map(|(_, fence)| fence);
-                state.thieves[thief] = if state.desk.give(fence, held) { Thief::Begun } else { Thief::Idle };
+                state.claimants[claimant] =
+                    if state.offer.grant(fence, held) { Claimant::Begun } else { Claimant::Idle };
             }
-            Step::Keep => state.here |= state.desk.keep(),
+            Step::Keep => state.here |= state.offer.keep(),
             Step::Claim(_) => return None,
         }
         Some(state)
@@ -83,11 +84,11 @@ impl Model for HandOver {
 
     fn properties(&self) -> Vec<Property<Self>> {
         fn once(_: &HandOver, state: &State) -> bool {
-            let begun = state.thieves.iter().filter(|thief| **thief == Thief::Begun).count();
+            let begun = state.claimants.iter().filter(|claimant| **claimant == Claimant::Begun).count();
             begun + usize::from(state.here) <= 1
         }
         fn elsewhere(_: &HandOver, state: &State) -> bool {
-            state.thieves.contains(&Thief::Begun)
+            state.claimants.contains(&Claimant::Begun)
         }
         fn here(_: &HandOver, state: &State) -> bool {
             state.here

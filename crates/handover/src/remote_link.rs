@@ -1,9 +1,9 @@
-//! A thief's end of an attempt's line: everything is said to the owner and answered by it.
+//! The claimant's end of an attempt's link: every report and question goes to the owner process, which answers.
 //!
-//! No call is made on a claim that does not hold any more, and none after the owner is gone.
+//! Kept true: no call is made on a claim that does not hold any more, and none after the owner is gone.
 
-use super::link::Outgoing;
-use super::wire::{FromOwner, FromThief, Permission};
+use crate::channel::Outgoing;
+use crate::messages::{FromClaimant, FromOwner, Permission};
 use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Report, Sink, TurnLog, TurnRecord};
 use convoke_capacity::{Capacity, Claim};
 use convoke_model::{Class, Digest, Failure, JsonText, Usage, reason};
@@ -12,44 +12,44 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
-/// The line to another process.
-pub struct Distant {
-    owner: Outgoing<FromThief>,
+/// A link to the owner process.
+pub struct RemoteLink {
+    owner: Outgoing<FromClaimant>,
     table: Arc<Capacity>,
     claim: Claim,
     questions: Mutex<Questions>,
 }
 
-/// Questions that wait for an answer; `open` is gone once there will be none.
+/// Questions without an answer yet; `open` is `None` once the owner is gone.
 struct Questions {
     last: u64,
     open: Option<HashMap<u64, oneshot::Sender<FromOwner>>>,
 }
 
-/// What the owner holds for a call. Dropped unsettled, it says that nobody knows what became of the call.
-struct Held {
+/// The permit of a call, which the owner holds. Dropped unsettled, it reports that the outcome of the call is unknown.
+struct RemotePermit {
     number: u64,
-    owner: Outgoing<FromThief>,
+    owner: Outgoing<FromClaimant>,
     settled: bool,
 }
 
-impl Drop for Held {
+impl Drop for RemotePermit {
     fn drop(&mut self) {
         if !self.settled {
-            self.owner.send(FromThief::Dropped { number: self.number });
+            self.owner.send(FromClaimant::Dropped { number: self.number });
         }
     }
 }
 
-impl Distant {
-    /// A line for an attempt under this claim.
-    pub fn new(owner: Outgoing<FromThief>, table: Arc<Capacity>, claim: Claim) -> Distant {
+impl RemoteLink {
+    /// A link for an attempt under this claim.
+    pub fn new(owner: Outgoing<FromClaimant>, table: Arc<Capacity>, claim: Claim) -> RemoteLink {
         let questions = Mutex::new(Questions { last: 0, open: Some(HashMap::new()) });
-        Distant { owner, table, claim, questions }
+        RemoteLink { owner, table, claim, questions }
     }
 
-    /// Takes an answer of the owner.
-    pub fn answered(&self, answer: FromOwner) {
+    /// Gives an answer of the owner to its question.
+    pub fn deliver(&self, answer: FromOwner) {
         let number = match &answer {
             FromOwner::Admitted { number, .. }
             | FromOwner::Recorded { number, .. }
@@ -58,21 +58,24 @@ impl Distant {
                 return;
             }
         };
-        let mut questions = self.questions.lock().expect("nobody panics while holding it");
+        let mut questions = self.questions.lock().expect("no code panics while it holds the lock");
         if let Some(waiting) = questions.open.as_mut().and_then(|open| open.remove(&number)) {
-            // An attempt that was told to stop does not wait any more.
+            // A cancelled attempt does not wait any more.
             let _ = waiting.send(answer);
         }
     }
 
-    /// The owner is gone: whoever waits for an answer, or asks from now on, is told so.
-    pub fn hang_up(&self) {
-        self.questions.lock().expect("nobody panics while holding it").open = None;
+    /// The owner is gone: questions without an answer fail, and so do further ones.
+    pub fn disconnect(&self) {
+        self.questions.lock().expect("no code panics while it holds the lock").open = None;
     }
 
-    fn ask(&self, question: impl FnOnce(u64) -> FromThief) -> (u64, BoxFuture<'static, Option<FromOwner>>) {
+    fn ask(
+        &self,
+        question: impl FnOnce(u64) -> FromClaimant,
+    ) -> (u64, BoxFuture<'static, Option<FromOwner>>) {
         let (reply, answer) = oneshot::channel();
-        let mut questions = self.questions.lock().expect("nobody panics while holding it");
+        let mut questions = self.questions.lock().expect("no code panics while it holds the lock");
         questions.last += 1;
         let number = questions.last;
         if let Some(open) = &mut questions.open {
@@ -82,8 +85,8 @@ impl Distant {
         (number, Box::pin(async move { answer.await.ok() }))
     }
 
-    /// Has something on the owner's disk before anything follows from it.
-    fn write(&self, what: impl FnOnce(u64) -> FromThief) -> BoxFuture<'static, Result<(), Failure>> {
+    /// Waits until something is on the owner's disk.
+    fn write(&self, what: impl FnOnce(u64) -> FromClaimant) -> BoxFuture<'static, Result<(), Failure>> {
         let (_, answer) = self.ask(what);
         Box::pin(async move {
             match answer.await {
@@ -95,12 +98,12 @@ impl Distant {
 
     async fn admitted(&self, call: CallDemand) -> Result<Admitted, Failure> {
         self.require_claim()?;
-        let (number, answer) = self.ask(|number| FromThief::Admit { number, demand: call });
+        let (number, answer) = self.ask(|number| FromClaimant::Admit { number, demand: call });
         let Some(FromOwner::Admitted { answer, .. }) = answer.await else { return Err(gone()) };
         match answer? {
             Permission::Instead(model) => Ok(Admitted::Instead(model)),
             Permission::Go => {
-                let held = Held { number, owner: self.owner.clone(), settled: false };
+                let held = RemotePermit { number, owner: self.owner.clone(), settled: false };
                 self.require_claim()?;
                 Ok(Admitted::Go(CallPermit::holding(held)))
             }
@@ -121,37 +124,37 @@ fn gone() -> Failure {
     Failure::new(Class::Cancelled, "the process that owns the run is gone")
 }
 
-impl Sink for Distant {
+impl Sink for RemoteLink {
     fn report(&self, report: Report) {
-        self.owner.send(FromThief::Said(report.into()));
+        self.owner.send(FromClaimant::Reported(report.into()));
     }
 }
 
-impl Admission for Distant {
+impl Admission for RemoteLink {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         Box::pin(self.admitted(call))
     }
 
     fn settle(&self, permit: CallPermit, usage: &Usage, failure: Option<&Failure>) {
-        if let Some(mut held) = permit.into_guard::<Held>() {
+        if let Some(mut held) = permit.into_guard::<RemotePermit>() {
             held.settled = true;
             let (number, failure) = (held.number, failure.cloned());
-            self.owner.send(FromThief::Settled { number, usage: *usage, failure });
+            self.owner.send(FromClaimant::Settled { number, usage: *usage, failure });
         }
     }
 }
 
-impl TurnLog for Distant {
+impl TurnLog for RemoteLink {
     fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
-        self.write(|number| FromThief::Record { number, record })
+        self.write(|number| FromClaimant::Record { number, record })
     }
 
     fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
-        self.write(|number| FromThief::SettleTools { number, allowed })
+        self.write(|number| FromClaimant::SettleTools { number, allowed })
     }
 
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
-        let (_, answer) = self.ask(|number| FromThief::Recall { number, digest });
+        let (_, answer) = self.ask(|number| FromClaimant::Recall { number, digest });
         Box::pin(async move {
             match answer.await {
                 Some(FromOwner::Recalled { text, .. }) => text,

@@ -1,0 +1,37 @@
+//! An executor whose attempts say nothing secret.
+
+use super::{RedactedLink, Scrubber};
+use crate::{EngineLink, Executor};
+use convoke_model::{Assignment, AttemptEnd};
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Performs attempts by another executor, each on a redacted link.
+pub struct RedactedExecutor {
+    inner: Arc<dyn Executor>,
+    scrubber: Arc<Scrubber>,
+}
+
+impl RedactedExecutor {
+    /// Redacts what attempts of `inner` say. A scrubber that knows no secret leaves `inner` as it is.
+    pub fn over(inner: Arc<dyn Executor>, scrubber: Scrubber) -> Arc<dyn Executor> {
+        match scrubber.knows_any() {
+            true => Arc::new(RedactedExecutor { inner, scrubber: Arc::new(scrubber) }),
+            false => inner,
+        }
+    }
+}
+
+impl Executor for RedactedExecutor {
+    fn attempt(
+        &self,
+        assignment: Assignment,
+        line: Arc<dyn EngineLink>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, AttemptEnd> {
+        let link = RedactedLink::over(line, self.scrubber.clone());
+        let work = self.inner.attempt(assignment, link.clone(), cancel);
+        Box::pin(async move { link.end(work.await) })
+    }
+}
