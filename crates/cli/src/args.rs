@@ -8,25 +8,25 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-mod around;
 mod files;
 mod format;
 mod goal;
-mod looking;
+mod inspecting;
 mod prices;
 mod running;
+mod tooling;
 mod values;
 
-pub use around::{
-    CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
-    ProjectAction, ProjectArgs,
-};
 pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
-pub use looking::{EventsArgs, PruneArgs, RunsArgs, ShowArgs, VerifyArgs};
+pub use inspecting::{EventsArgs, PruneArgs, RunsArgs, ShowArgs, VerifyArgs};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{AnswerArgs, AttachArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
+pub use tooling::{
+    CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
+    ProjectAction, ProjectArgs,
+};
 pub use values::Spending;
 
 const STYLES: Styles = Styles::styled()

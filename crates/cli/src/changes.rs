@@ -6,10 +6,10 @@ use crate::console::Console;
 use crate::difference::difference;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::goal_request;
 use crate::presets::PREFIX;
-use crate::sentence;
 use crate::sources::Disk;
-use crate::view::words;
+use crate::view::format;
 use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir, write_private};
 use convoke_model::{Digest, Event, RunId, Stamped, TaskId};
 use convoke_plan::{Kind, Plan, Sources};
@@ -89,7 +89,7 @@ fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
 
 /// Whether a name stands for a text that no file holds.
 fn is_made(file: &str) -> bool {
-    file.starts_with(PREFIX) || file == sentence::FILE
+    file.starts_with(PREFIX) || file == goal_request::FILE
 }
 
 /// Compares the stored texts with the files, and only if they differ, what they mean.
@@ -100,7 +100,7 @@ pub fn look(
     flags: &RunFlags,
 ) -> Result<Current, CommandFailure> {
     if let Some(made) = before.sources.iter().find(|source| source.path == file && is_made(file)) {
-        // What was made is nobody's file: its text is in the plan.
+        // A generated workflow has no file: its text is in the plan.
         let compiled = compiling::compile_text(file, &made.text, &console.config, flags.provider.as_deref());
         return Ok(Current::Same(compiled.plan.map(Box::new)));
     }
@@ -130,7 +130,7 @@ pub fn look(
 /// The refusal of a changed file: what changed, and what accepting it would cost.
 pub fn refusal(journal: &Sqlite, run: &RunId, before: Plan, now: &Plan, difference: &str) -> CommandFailure {
     let again = affected(journal, before, now)
-        .map(|count| format!(": {} would run again", words::plural(count, "finished task")));
+        .map(|count| format!(": {} would run again", format::plural(count, "finished task")));
     CommandFailure::new(
         Exit::Refused,
         format!("the workflow changed since run `{run}` was started\n{}", difference.trim_end()),

@@ -63,7 +63,7 @@ impl Console {
         Ok(stdio::out(text)?)
     }
 
-    /// Writes a text that somebody asked for to standard output: exact, unless a person reads it there.
+    /// Writes requested text to standard output: exact, unless a person reads it there.
     pub fn exact(&self, text: &str) -> Result<(), CommandFailure> {
         Ok(stdio::exact(text)?)
     }

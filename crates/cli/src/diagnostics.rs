@@ -170,7 +170,7 @@ impl Tally {
 
     /// `2 errors and 1 warning`; empty if there is nothing.
     pub fn words(self) -> String {
-        let one = |count: usize, noun| (count > 0).then(|| crate::view::words::plural(count as u64, noun));
+        let one = |count: usize, noun| (count > 0).then(|| crate::view::format::plural(count as u64, noun));
         let parts: Vec<_> =
             [one(self.errors, "error"), one(self.warnings, "warning")].into_iter().flatten().collect();
         parts.join(" and ")

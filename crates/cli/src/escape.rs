@@ -2,7 +2,7 @@
 //!
 //! Control characters and bidirectional controls are written as escapes: `\u{1b}`, `\r`, `\u{202e}`. Pure; [`crate::stdio`]
 //! is the only place that writes, and it lets everything pass through here. Colours of our own survive because their
-//! escape character is written as a mark that nobody outside this process can know ([`own`]).
+//! escape character is written as a mark that no other process can know ([`own`]).
 
 use convoke_model::is_control;
 use std::borrow::Cow;

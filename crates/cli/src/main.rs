@@ -2,12 +2,13 @@
 
 mod advice;
 mod args;
+mod cassette;
 mod changes;
 mod clock;
 mod commands;
 mod compiling;
 mod config;
-mod configuration;
+mod config_snapshot;
 mod console;
 mod detaching;
 mod diagnostics;
@@ -19,17 +20,16 @@ mod exit;
 mod failure;
 mod gate;
 mod given_plan;
+mod goal_request;
 mod inputs;
 mod notifying;
 mod paint;
 mod plan_text;
 mod presets;
-mod sentence;
 mod sources;
 mod stdio;
 mod stored;
 mod subject;
-mod tape;
 mod view;
 mod watch;
 

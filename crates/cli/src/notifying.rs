@@ -8,7 +8,7 @@
 use crate::args::DetachedFrom;
 use crate::config::Notify;
 use crate::escape;
-use crate::view::words;
+use crate::view::format;
 use convoke_model::{Ask, Event, Payload, RunId, RunStatus, Stamped, TaskId};
 use std::collections::HashSet;
 use std::fs::File;
@@ -80,7 +80,7 @@ impl Notifier {
         self.detached?;
         let (message, next) = match event {
             Event::RunFinished { status, failure, .. } => {
-                let why = failure.as_ref().map(|failure| words::first_line(&failure.message));
+                let why = failure.as_ref().map(|failure| format::first_line(&failure.message));
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 (format!("it {}{why}", ended_as(*status)), "show")
             }
@@ -148,7 +148,7 @@ fn question(ask: &Payload) -> String {
         Ok(Ask::Questions { prompt, .. }) => prompt,
         Err(_) => None,
     };
-    prompt.map(|prompt| format!(": {}", words::first_line(&prompt))).unwrap_or_default()
+    prompt.map(|prompt| format!(": {}", format::first_line(&prompt))).unwrap_or_default()
 }
 
 #[cfg(test)]

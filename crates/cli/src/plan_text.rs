@@ -1,7 +1,7 @@
 //! A plan for people: what runs when, what decides its length, what bounds it.
 
 use crate::paint::Paint;
-use crate::view::words;
+use crate::view::format;
 use convoke_model::{Budget, WhenSpent};
 use convoke_plan::view::{Levels, PlacedNode, levels};
 use convoke_plan::{Kind, Limits, NodeIx, Plan, Workflow};
@@ -70,7 +70,7 @@ fn budgets_of_groups(levels: &Levels) -> String {
 /// What a budget allows, and what follows when it is spent.
 fn budget(budget: &Budget) -> String {
     let tokens = budget.tokens.map(|tokens| format!("{tokens} tokens"));
-    let amounts: Vec<_> = budget.micros.map(words::money).into_iter().chain(tokens).collect();
+    let amounts: Vec<_> = budget.micros.map(format::money).into_iter().chain(tokens).collect();
     let then = match &budget.when_spent {
         _ if budget.audit => "audit".to_owned(),
         WhenSpent::Queue => "then queue".to_owned(),
@@ -111,7 +111,7 @@ fn row(node: &PlacedNode, levels: &Levels) -> String {
 }
 
 fn parallelism(levels: &Levels) -> String {
-    let steps = words::plural(levels.work as u64, "step");
+    let steps = format::plural(levels.work as u64, "step");
     format!("{:.2} ({steps}, longest chain {})", levels.parallelism, levels.critical_length)
 }
 
@@ -121,7 +121,7 @@ fn limits(limits: &Limits) -> String {
         false => format!("{} visits of a step", limits.max_iterations),
     };
     let mut parts = vec![iterations, format!("{} tasks", limits.max_tasks)];
-    parts.extend(limits.timeout_ms.map(|millis| words::duration(std::time::Duration::from_millis(millis))));
+    parts.extend(limits.timeout_ms.map(|millis| format::duration(std::time::Duration::from_millis(millis))));
     parts.extend(limits.budget.as_ref().map(budget));
     parts.extend(limits.max_concurrency.map(|number| format!("{number} at once")));
     parts.join(", ")

@@ -99,7 +99,7 @@ pub fn of_that_name(file: &Path) -> Option<String> {
     all().iter().find(|preset| preset.name() == name).map(|preset| format!("{PREFIX}{}", preset.name()))
 }
 
-/// A preset of which there is one file: nobody knows which of two was meant.
+/// A preset with exactly one file: of two files either could be meant.
 fn alone(found: &Found) -> Result<Found, CommandFailure> {
     let Found::File { name, path, .. } = found else { return Ok(found.clone()) };
     let others = ENDINGS.iter().map(|ending| path.with_extension(ending));

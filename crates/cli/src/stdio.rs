@@ -18,7 +18,7 @@ pub fn json(text: &str) -> io::Result<()> {
     lines_to(io::stdout().lock(), &escape::json(text))
 }
 
-/// A text that somebody asked for, on standard output: exact for a file or a program, shown where a person reads it.
+/// Requested text, on standard output: exact for a file or a program, shown where a person reads it.
 pub fn exact(text: &str) -> io::Result<()> {
     match out_is_terminal() {
         true => out(text),
@@ -26,7 +26,7 @@ pub fn exact(text: &str) -> io::Result<()> {
     }
 }
 
-/// Text for people on standard error. Nobody is left to tell when that cannot be written.
+/// Text for people on standard error. A write error is dropped: there is no stream left to report it on.
 pub fn err(text: &str) {
     lines_to(io::stderr().lock(), &escape::with_own(escape::text(text))).ok();
 }

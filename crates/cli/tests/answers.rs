@@ -153,7 +153,7 @@ fn a_manifest_that_is_certain_to_pass_its_budget_is_refused_before_anything_is_s
 
 #[test]
 fn items_that_a_budget_leaves_out_are_counted_not_listed() {
-    // What they send costs nothing, so nobody knows beforehand.
+    // They send nothing that costs, so no estimate knows them.
     let world = priced(300, "budget_usd: 0.01, budget_mode: enforce");
     world.write("w.yaml", world.read("w.yaml").replace("input_per_mtok: 1000", "input_per_mtok: 0"));
     let said = world.convoke(&["run", "w.yaml", "--max-concurrency", "8"]).exits(4);

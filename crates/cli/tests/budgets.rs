@@ -331,7 +331,7 @@ fn nobody_waits_for_money_that_never_comes_back() {
 
 #[test]
 fn a_cheaper_model_without_a_price_is_refused_before_anything_starts() {
-    // Somebody else's address has no list of prices.
+    // Another address has no list of prices.
     let elsewhere = |limits: &str| {
         let world = world(limits);
         let provider = "{name: openai, base_url: 'http://127.0.0.1:9/v1', api_key: none}";

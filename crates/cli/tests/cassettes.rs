@@ -54,7 +54,7 @@ fn recorded() -> World {
     let world = World::with_workflow(BUSY);
     world.write("replies.yaml", REPLIES);
     world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(0).mentions(&["recorded to tape"]);
-    // Nobody is left who could answer.
+    // No provider is left that could answer.
     std::fs::remove_file(world.work().join("replies.yaml")).unwrap();
     world
 }
@@ -210,7 +210,7 @@ fn replays_that_ask_one_at_a_time_come_to_an_end() {
     assert_eq!(said.json()["slow"], "late");
 }
 
-/// Agents that ask several times, and a limit that lets only one of them ask at a time: whoever waits for the answer
+/// Agents that ask several times, and a limit that lets only one of them ask at a time: an agent that waits for the answer
 /// recorded before its own must not keep that one from being asked for.
 #[test]
 fn limits_of_services_do_not_hold_up_a_replay() {

@@ -35,7 +35,7 @@ fn turns_calls_results_and_unknown_outcomes_are_shown() {
     let world = World::with_workflow(WORKFLOW);
     world.write("replies.yaml", REPLIES);
     world.write("server.py", include_str!("conversation/server.py"));
-    // The second call has its effect, and nobody hears of it.
+    // The second call has its effect, and its result is lost.
     world.write("kills", "2 after");
     assert_ne!(world.convoke(&["run", "w.yaml"]).code, Some(0));
     let run = world.run();

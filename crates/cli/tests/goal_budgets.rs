@@ -6,7 +6,7 @@ use serde_json::json;
 use support::World;
 use support::goals::{answer, done, scripted, task, two_tasks};
 
-/// How often somebody was asked, in all.
+/// How many calls were made, in all.
 fn calls(world: &World) -> usize {
     let events = world.convoke(&["events", &world.runs()[0], "--format", "json"]).exits(0);
     events.stdout.lines().filter(|line| line.contains("\"attempt_started\"")).count()

@@ -8,7 +8,7 @@ use support::goals::{answer, done, scripted, task};
 
 const TASKS: usize = 20;
 
-/// A result of nine thousand characters that nobody else has.
+/// A result of nine thousand characters that no other task has.
 fn long(number: usize) -> String {
     format!("<result {number}> {}", "x".repeat(9_000))
 }

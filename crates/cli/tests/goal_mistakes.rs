@@ -1,4 +1,4 @@
-//! Mistakes around a goal are told to who made them: a key of the configuration, a flag, a prompt file. Nobody has a file
+//! Mistakes around a goal name the place that was written: a key of the configuration, a flag, a prompt file. There is no file
 //! `goal:`.
 
 mod support;

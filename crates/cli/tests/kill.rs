@@ -2,7 +2,7 @@
 //!
 //! The judge is a file outside the engine: each of the sixty scripts of `workflows/kill` appends a line when it begins
 //! and one when it ends. Every kill is followed by a look at the journal; from then on no task whose end it holds may
-//! begin again. The result must be that of a run which nobody disturbed.
+//! begin again. The result must be that of an undisturbed run.
 //!
 //!     CONVOKE_KILLS=200 cargo nextest run -p convoke --test kill --no-capture
 //!
@@ -126,7 +126,7 @@ impl Trial {
         });
     }
 
-    /// Reads the journal as it lies there, with nobody driving the run.
+    /// Reads the journal as it is on disk, while no process drives the run.
     fn look(&mut self) {
         let lines = lines(&self.world).len();
         let finished = match self.world.runs().first() {

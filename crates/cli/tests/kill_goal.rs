@@ -3,7 +3,7 @@
 //! Tasks and answers are those of `testkit/tests/goals/golden.rs`, where time is virtual and every commit is a place to be cut
 //! off at. Here the program itself runs and is killed as soon as its journal holds N events, for several N. The answer must be
 //! the undisturbed one, and the decisions about each task, with their reasons, those of the committed file: on a real clock
-//! whoever is faster comes first, so they are compared task by task.
+//! the faster task comes first, so they are compared task by task.
 #![allow(clippy::print_stderr, reason = "a test of many kills says where they came")]
 
 mod support;

@@ -9,7 +9,7 @@
 //!
 //! A commit is written whole or not at all, so a kill leaves the journal after one of its commits: these are the places.
 //! Then the record must equal the golden one without times, names, abandoned attempts and their repeats (`testkit::record`).
-//! On a real clock whoever is faster comes first, with or without a kill, so records are compared phase by phase
+//! On a real clock the faster phase comes first, with or without a kill, so records are compared phase by phase
 //! (`testkit::by_phase`), and that no phase was decided on too early is asked for apart (`testkit::out_of_order`). The result
 //! must be the golden one, but for the order of what was announced; what the runs of the project share must have been
 //! changed once.
@@ -19,7 +19,7 @@
 //! kills at every N; a number kills at so many, evenly spread (12 unless told).
 //!
 //! Phases that are sent back run in rounds; they are killed after every further event too, and come to what a run comes to
-//! that nobody kills.
+//! without a kill.
 #![allow(clippy::print_stderr, reason = "a test of many kills says where they came")]
 
 mod support;
@@ -106,7 +106,7 @@ impl Pipeline {
         })
     }
 
-    /// Kills the process as soon as the journal holds something new behind these events: neither that somebody else goes on
+    /// Kills the process as soon as the journal holds something new behind these events: neither that another process goes on
     /// nor what begins again, for then it would never come further.
     fn kill_after(&self, process: Process, seen: u64) -> Result<u64, Process> {
         let (mut reader, mut from) = (None, seen + 1);
@@ -177,7 +177,7 @@ impl Pipeline {
     }
 }
 
-/// The end of a journal that somebody else writes.
+/// The end of a journal that another process writes.
 struct Tip(Connection);
 
 impl Tip {

@@ -12,7 +12,7 @@ agents:
 output: {said: '{{ one.output }}'}
 ";
 
-/// What a command says about a configuration that nobody can mean. Whatever the command is, nothing is started.
+/// What a command says about a contradictory configuration. No command starts anything.
 #[track_caller]
 fn refused(configuration: &str) -> String {
     let world = World::with(SMALL);

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr};
 
-/// The second step says on the pipe `here` that it runs, and ends when somebody makes the file `go`.
+/// The second step says on the pipe `here` that it runs, and ends when the file `go` exists.
 const WAITING: &str = "\
 workflow: {name: waiting, entry_point: first}
 agents:

@@ -42,7 +42,7 @@ fn family(world: &World) -> Vec<i32> {
     pids_in(&world.work().join("pids"))
 }
 
-/// Nobody of the family is left, and the run can go on to its end.
+/// No process of the family is left, and the run can go on to its end.
 #[track_caller]
 fn gone_and_resumable(world: &World) {
     until("no process is left behind", || !family(world).into_iter().any(is_alive));
@@ -377,7 +377,7 @@ fn a_signal_interrupts_a_run_that_is_busy_deciding() {
 /// Rounds of racing answers unless told otherwise. `CONVOKE_ANSWERS=1000` is the long version.
 const ROUNDS: usize = 24;
 
-/// Three people answer the same gate at the same moment, of a run that somebody drives and of one that nobody does.
+/// Three people answer the same gate at the same moment, of a run with a driving process and of one without.
 #[test]
 fn of_three_racing_answers_one_is_accepted_and_heard() {
     let rounds = std::env::var("CONVOKE_ANSWERS").ok().map_or(ROUNDS, |text| text.parse().expect("a number"));
@@ -553,7 +553,7 @@ agents: [{name: last, type: set, value: done}]
 output: {items: '{{ all.outputs | length }}'}
 ";
 
-/// An owner that is stopped in the middle of a commit keeps the journal locked. Whoever takes the run over ends it.
+/// An owner that is stopped in the middle of a commit keeps the journal locked. The process that takes the run over ends it.
 #[test]
 fn a_run_is_taken_over_from_an_owner_that_is_stopped_in_the_middle_of_a_commit() {
     let world = World::with_workflow(COMMITS);

@@ -165,7 +165,7 @@ fn events_are_one_json_value_a_line() {
     let numbers: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
     assert!(events[0]["event"]["run_started"].is_object());
-    // Following a run that nobody drives ends with its last event.
+    // Following a run without a process ends with its last event.
     assert_eq!(world.run(&["events", &run, "-f", "--format", "json"]).stdout, lines);
 }
 

@@ -1,4 +1,4 @@
-//! Several processes, one service with a limit that nobody has said: what one learns holds for all.
+//! Several processes, one service with an undocumented limit: what one process learns holds for all.
 
 mod support;
 

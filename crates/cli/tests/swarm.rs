@@ -1,6 +1,6 @@
 //! The swarm: many real processes of one state directory against a provider that counts, with stops and kills thrown in.
 //!
-//! Limits are promises: never more requests at once than the limit, at any instant, whoever is stopped or killed; what is
+//! Limits are promises: never more requests at once than the limit, at any instant, whichever process is stopped or killed; what is
 //! free is used; what a dead process held is back at once; no task is lost and none is done twice without need.
 //!
 //!     CONVOKE_SWARM_SECONDS=600 cargo nextest run -p convoke --test swarm --no-capture
@@ -176,7 +176,7 @@ fn table_of(world: &World) -> std::path::PathBuf {
     world.state().join("capacity")
 }
 
-/// The table once everybody has gone, and whoever comes next has cleared up.
+/// The table once all processes have gone, and the next one has cleared up.
 fn what_is_left(path: &Path) -> Snapshot {
     let table = Capacity::open(path, &Identity::default(), Options::default()).expect("it can be opened");
     table.reclaim().expect("nobody is in it");

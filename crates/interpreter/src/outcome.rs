@@ -88,7 +88,7 @@ impl Failed {
     pub fn failure(&self) -> Failure {
         let class = match (self.kind, self.death) {
             (Kind::Time, _) => Class::Timeout,
-            // Nobody but the machine's owner or its kernel sends this one.
+            // Only the machine's owner or its kernel sends this one.
             (Kind::Died, Some(Death { signal: Some(libc::SIGKILL), .. })) => Class::Transient,
             _ => Class::InvalidOutput,
         };

@@ -1,6 +1,6 @@
 //! The worker's half: a process that confines itself, then runs one program after the other.
 //!
-//! It trusts its first message, which comes from whoever started it, and nothing after it. It ends when its input does.
+//! It trusts its first message, which comes from the process that started it, and nothing after it. It ends when its input does.
 
 mod confine;
 mod executor;
@@ -30,7 +30,7 @@ const FAILED: u8 = 70;
 pub fn serve() -> ExitCode {
     match greet().and_then(|(limits, lenient)| start(limits, lenient)) {
         Ok(code) => code,
-        // There is nobody to tell: the host sees that we are gone.
+        // There is no channel left: the host sees that the worker is gone.
         Err(_) => ExitCode::from(FAILED),
     }
 }

@@ -23,7 +23,7 @@ async fn harm_within(text: &str, limits: Limits) -> Failed {
     let failure = failed(worker.run(program(text, &["f"])).await.unwrap());
     assert_eq!(worker.is_alive(), !failure.is_death());
     if worker.is_alive() {
-        // The worker is as good as new for whoever comes next.
+        // The worker is as good as new for the next program.
         let next = worker.run(program("1 + 1", &[])).await.unwrap();
         assert_eq!(ended(next).value, json!(2), "after {text}");
     }

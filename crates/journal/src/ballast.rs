@@ -1,7 +1,7 @@
 //! Room for the last words on a full disk.
 //!
 //! A file of 64 KiB that is given up when the disk is full, so that the run can still record that it stops. It comes
-//! back when there is room again, and it goes with its owner. Losing it is harmless, so its own errors are nobody's concern.
+//! back when there is room again, and it goes with its owner. Losing it is harmless, so its own errors are dropped.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -29,7 +29,7 @@ impl Ballast {
         ballast
     }
 
-    /// Gives the room to whoever writes next.
+    /// Gives the room to the next write.
     pub fn release(&mut self) {
         fs::remove_file(&self.path).ok();
         self.present = false;
@@ -57,7 +57,7 @@ impl Ballast {
 }
 
 impl Drop for Ballast {
-    /// Nobody appends to a run without an owner, and many finished runs must not weigh.
+    /// A run without an owner gets no appends, and many finished runs must not weigh.
     fn drop(&mut self) {
         self.release();
     }

@@ -215,7 +215,7 @@ pub enum Unsuitable {
     /// The file system is mounted read-only.
     #[error("its file system is read-only")]
     ReadOnly,
-    /// Somebody else could change or replace what is in it.
+    /// Another user could change or replace its content.
     #[error("it belongs to user {owner}, not to user {user}")]
     ForeignOwner {
         /// Whose it is.

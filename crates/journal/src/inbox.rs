@@ -34,7 +34,7 @@ pub enum Message {
         /// Who answers.
         by: String,
     },
-    /// Words for whoever is asked from now on.
+    /// Guidance for every call from now on.
     Guide {
         /// The words.
         text: String,
@@ -151,7 +151,7 @@ fn connect(path: &Path, create: OpenFlags, patience: Duration) -> rusqlite::Resu
     Ok(connection)
 }
 
-/// From here on nobody else can write, until the transaction ends.
+/// From here on no other process can write, until the transaction ends.
 fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {
@@ -205,7 +205,7 @@ impl OwnerInbox {
         }
     }
 
-    /// The messages that nobody has taken. `consumed` tells which ones the journal has dealt with already.
+    /// The messages that were not taken yet. `consumed` tells which ones the journal has dealt with already.
     pub fn take(
         &mut self,
         consumed: impl FnOnce() -> Result<HashSet<MessageId>, Error>,

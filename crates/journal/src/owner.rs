@@ -57,7 +57,7 @@ impl fmt::Display for Held {
     }
 }
 
-/// Who drives a run right now; `None` if nobody does.
+/// The process that drives a run right now; `None` if none does.
 pub fn live_owner(state: &StateDir, run: &RunId) -> Result<Option<Held>, Error> {
     let path = lock_path(&state.run_dir(run));
     let Ok(file) = File::open(&path) else { return Ok(None) };
@@ -68,7 +68,7 @@ pub fn live_owner(state: &StateDir, run: &RunId) -> Result<Option<Held>, Error> 
     }
 }
 
-/// Holds a run that nobody drives, without becoming its owner; `None` if somebody does.
+/// Holds a run without a driving process, without becoming its owner; `None` if a process drives it.
 pub(crate) fn claim(dir: &Path) -> Result<Option<File>, Error> {
     let path = lock_path(dir);
     let file = private_file(&path)?;
@@ -138,7 +138,7 @@ impl OwnerLock {
             Err(Errno::WOULDBLOCK) => return Err(refused(look())),
             Err(errno) => return Err(Error::io("lock", &turn_path)(errno.into())),
         }
-        // Somebody else may have had the turn before.
+        // Another process may have been first.
         let holder = look();
         if holder.silent_for(owner).is_none_or(|silence| silence < lease) {
             return Err(refused(holder));
@@ -166,12 +166,12 @@ impl OwnerLock {
 
 impl Drop for OwnerLock {
     fn drop(&mut self) {
-        // Only for those who look: an empty file says at once that nobody is there.
+        // Only for those who look: an empty file says at once that there is no owner.
         self.file.set_len(0).ok();
     }
 }
 
-/// How often a refusal is looked at again, a millisecond apart, before it is final: whoever only looks holds the lock
+/// How often a refusal is looked at again, a millisecond apart, before it is final: a process that only looks holds the lock
 /// for an instant too, and a new owner needs an instant to write its name. Refusing must take less than 100 ms.
 const PATIENCE: u32 = 60;
 

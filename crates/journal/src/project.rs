@@ -18,7 +18,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Runs whose keys are remembered; the one that has been silent longest is forgotten first. A run has some only while it
-/// lives, or if it was killed before it could settle them and nobody has resumed it.
+/// lives, or if it was killed before it could settle them and was not resumed.
 const RUNS_REMEMBERED: usize = 1024;
 
 /// Links that are followed from one to the next; more are a circle.
@@ -49,7 +49,7 @@ pub struct Key<'a> {
 pub enum Settled<'a> {
     /// These.
     Some(&'a [String]),
-    /// All: it has ended well, and nobody can resume it.
+    /// All: it has ended well, and cannot be resumed.
     All,
 }
 
@@ -62,7 +62,7 @@ pub struct Shared {
     pub context: ProjectContext,
 }
 
-/// The file as it is written. Not the context with a part added: a key that nobody knows must be an error with its
+/// The file as it is written. Not the context with a part added: an unknown key must be an error with its
 /// place, and not be lost with the next change.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -198,7 +198,7 @@ impl ProjectFile {
             file.set_len(0)?;
             file.write_all(&text)?;
             file.write_all(b"\n")?;
-            // A file that somebody opened to others stays open to them.
+            // A file whose mode lets others in keeps that mode.
             if let Ok(shared) = shared {
                 file.set_permissions(shared)?;
             }

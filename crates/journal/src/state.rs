@@ -25,7 +25,7 @@ impl StateDir {
         Ok(StateDir(path))
     }
 
-    /// Opens a state folder only to look at it: it may be absent, read-only or somebody else's.
+    /// Opens a state folder only to look at it: it may be absent, read-only or another user's.
     pub fn for_reading(path: impl Into<PathBuf>) -> StateDir {
         StateDir(path.into())
     }
@@ -107,7 +107,7 @@ fn is_being_made(dir: &Path) -> bool {
     dir.join(MAKING).exists()
 }
 
-/// Opens a file that only its owner can read and write, making it if need be. Whatever the umask, and whoever made it.
+/// Opens a file that only its owner can read and write, making it if need be. Whatever the umask, and also if it existed with another mode.
 pub fn private_file(path: &Path) -> Result<File, Error> {
     let file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(PRIVATE).open(path);

@@ -1,7 +1,7 @@
 //! Ends an owner that was stopped in the middle of a commit.
 //!
 //! SQLite's lock on the journal belongs to the process that commits. A process that is stopped just then keeps it, fenced or
-//! not, and nobody can write until it goes on or ends. So the one that takes the run over ends it. Only a process that is
+//! not, and no process can write until it goes on or ends. So the one that takes the run over ends it. Only a process that is
 //! proved to be the silent owner is ended: same machine and boot, same process id, same start time, and stopped (not
 //! running, not waiting for a disk, not held by a debugger). It could write nothing any more in any case.
 

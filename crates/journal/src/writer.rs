@@ -1,4 +1,4 @@
-//! A thread that owns a journal, so that whoever waits for the disk is not the engine.
+//! A thread that owns a journal, so that the engine does not wait for the disk.
 //!
 //! Knows no async runtime: an answer comes through a closure, which the engine makes the sending half of its own
 //! channel. One request is one commit; gathering events into one append is the engine's work.

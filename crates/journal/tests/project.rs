@@ -1,4 +1,4 @@
-//! What the runs of a project share: two processes change it at once and nothing is lost, whoever is killed.
+//! What the runs of a project share: two processes change it at once and nothing is lost, whichever of them is killed.
 
 mod common;
 
@@ -70,7 +70,7 @@ fn two_processes_patch_ten_thousand_times_and_nothing_is_lost() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("project-context.json");
     let mut children = [start(&path, "a", 5_000), start(&path, "b", 5_000)];
-    // Whoever reads meanwhile sees a whole file, and never an older one than before.
+    // A reader sees a whole file meanwhile, and never an older one than before.
     let (file, mut seen) = (ProjectFile::at(&path), 0);
     while children.iter_mut().any(|child| !has_ended(child)) {
         let now = file.load().expect("a whole file").revision;

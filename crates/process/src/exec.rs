@@ -23,7 +23,7 @@ pub struct Exec {
     for_shell: Vec<*const c_char>,
 }
 
-// SAFETY: the pointers lead to texts that this owns, that nobody changes, and that do not move with it.
+// SAFETY: the pointers lead to texts that this value owns, that never change, and that do not move with it.
 unsafe impl Send for Exec {}
 // SAFETY: as above; `run` is the only one that writes, in a process of its own.
 unsafe impl Sync for Exec {}
@@ -52,7 +52,7 @@ impl Exec {
     /// Becomes the command; comes back with the error number if that cannot be.
     ///
     /// # Safety
-    /// The process is given up for this, and nobody else uses this value meanwhile.
+    /// The process is given up for this, and no other code uses this value meanwhile.
     pub unsafe fn run(&self) -> i32 {
         let mut error = libc::ENOENT;
         for candidate in &self.candidates {

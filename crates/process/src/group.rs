@@ -1,7 +1,7 @@
 //! A process and everything it started, as one thing that can be signalled and that ends as a whole.
 //!
 //! Its leader is the supervisor of the command: it does what it is told by signals, ends when no member lives, and ends as
-//! the command did. A variable in the environment marks all members, in case the supervisor is killed by somebody else.
+//! the command did. A variable in the environment marks all members, in case another process kills the supervisor.
 //! Signals are sent only while the leader is not reaped: until then its id cannot be used again.
 
 use crate::process::{Process, kill_marked};
@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_millis(5);
 pub enum OnDrop {
     /// Every member is killed at once.
     Kill,
-    /// Every member is asked to end at once, and killed once the leader has ended or the grace is over. Nobody waits
-    /// for that.
+    /// Every member is asked to end at once, and killed once the leader has ended or the grace is over, in the
+    /// background.
     AskFirst {
         /// How long the leader may tidy up.
         grace: Duration,
@@ -107,7 +107,7 @@ impl Group {
         self.leader.iter().for_each(|_| supervisor::end(self.pid));
     }
 
-    /// Ends descendants that somebody took the supervisor from.
+    /// Ends descendants whose supervisor was killed.
     pub fn kill_escaped(&self) {
         kill_marked(&self.mark);
     }
@@ -130,13 +130,13 @@ impl Drop for Group {
 
 fn kill_and_let_go(mut leader: Child, pid: Pid) {
     supervisor::end(pid);
-    // Dying may take the kernel a moment, and nobody may wait for it here.
+    // Dying may take the kernel a moment, and this code may not wait.
     thread::spawn(move || leader.wait());
 }
 
 fn ask_and_let_go(mut leader: Child, grace: Duration, spawner: Arc<Spawner>) {
     let pid = Pid::from_child(&leader);
-    // All of them are told before anybody could stop us; only the patience is somebody else's.
+    // All of them get the signal before this code can be cancelled; only waiting for them can be.
     supervisor::ask(pid);
     thread::spawn(move || {
         let deadline = Instant::now() + grace;

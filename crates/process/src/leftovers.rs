@@ -1,6 +1,6 @@
 //! Ends what a crashed engine left running, before its step is tried again.
 //!
-//! A supervisor ends its command when the engine dies, so there is something left only for a moment, or where somebody
+//! A supervisor ends its command when the engine dies, so there is something left only for a moment, or where another process
 //! killed the supervisor too, or where the engine is not dead but stopped and another one takes its run over. A supervisor
 //! is known by its id *and* its start time, so that a stranger that was given the same id later is never touched.
 

@@ -1,7 +1,7 @@
 //! Child processes: started from one thread, ended as a whole.
 //!
 //! A [`Launcher`] starts a process and gives its [`Group`], which is it and everything it starts, and its [`Pipes`].
-//! Whoever holds the group decides when it is asked to end, and when it is made to; [`OnDrop`] says what becomes of one
+//! The holder of the group decides when it is asked to end, and when it is made to; [`OnDrop`] says what becomes of one
 //! that is merely let go of. Each has a supervisor (`supervisor`) that ends all of it when the engine dies; should that one
 //! have been killed too, what is left is found and ended by [`end_leftovers`]. Commands,
 //! arguments and variables, and what is said on the streams, are the callers' business.

@@ -23,7 +23,7 @@ type Outcome = Result<Fresh, (io::Error, Box<Command>)>;
 type Started = oneshot::Sender<Outcome>;
 type Order = (Command, Started, Ticket);
 
-/// A command that waits to be started: the thread takes it, or whoever wanted it takes it back, and never both.
+/// A command that waits to be started: the thread takes it, or the caller takes it back, and never both.
 #[derive(Clone, Default)]
 struct Ticket(Arc<AtomicBool>);
 
@@ -73,7 +73,7 @@ impl Spawner {
                 biased;
                 outcome = &mut order => outcome?,
                 () = &mut taken_back => {
-                    // What is being started already is for whoever wanted it to end.
+                    // A command that is being started already is ended by its caller.
                     return Ok(if ticket.take() { None } else { order.await?.ok().map(Fresh::take) });
                 }
             };
@@ -116,7 +116,7 @@ fn start_all(orders: &Receiver<Order>) {
         if !ticket.take() {
             continue;
         }
-        // Whoever wanted it may have been cancelled meanwhile; what is not taken ends.
+        // The caller may have been cancelled meanwhile; a process that is not taken ends.
         let spawned = require_room().and_then(|()| command.spawn());
         drop(started.send(match spawned {
             Ok(child) => Ok(Fresh(Some(child))),
@@ -125,7 +125,7 @@ fn start_all(orders: &Receiver<Order>) {
     }
 }
 
-/// A process on its way to whoever wanted it. It may never arrive: nobody takes it, and then it ends with its group.
+/// A process on its way to its caller. If the caller is gone, the process ends with its group.
 struct Fresh(Option<Child>);
 
 impl Fresh {
@@ -138,7 +138,7 @@ impl Drop for Fresh {
     fn drop(&mut self) {
         let Some(mut child) = self.0.take() else { return };
         supervisor::end(Pid::from_child(&child));
-        // Dying may take the kernel a moment, and nobody may wait for it here.
+        // Dying may take the kernel a moment, and this code may not wait.
         let waiting = std::thread::Builder::new().spawn(move || child.wait());
         // A machine without another thread leaves it to the end of the engine.
         drop(waiting);

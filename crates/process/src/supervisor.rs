@@ -3,7 +3,7 @@
 //! It is a copy of the engine that makes system calls and nothing else: no second program has to be loaded. It is the
 //! *subreaper* of the command, so every descendant that loses its parent becomes the supervisor's child, whatever session
 //! or group it went to, and nothing can leave. It ends when no descendant is left, with the command's own exit status. So
-//! whoever waits for the supervisor waits for the whole tree, and a step that is tried again has no second writer.
+//! waiting for the supervisor is waiting for the whole tree, and a step that is tried again has no second writer.
 //!
 //! | what happens | what it does |
 //! |---|---|
@@ -43,7 +43,7 @@ pub fn ask(supervisor: Pid) {
     let _ = kill_process(supervisor, Signal::TERM);
 }
 
-/// Has a supervisor end everything, also if somebody stopped it. The only error is that it has ended.
+/// Has a supervisor end everything, also if it was stopped. The only error is that it has ended.
 pub fn end(supervisor: Pid) {
     let _ = kill_process(supervisor, Signal::USR2);
     let _ = kill_process(supervisor, Signal::CONT);

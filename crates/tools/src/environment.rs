@@ -38,7 +38,7 @@ impl Environment {
         Environment { variables: inherited.into_iter().filter(|(name, _)| is_open(name)).collect() }
     }
 
-    /// All of them, for whoever else starts programs.
+    /// All of them, for other parts that start programs.
     pub fn into_variables(self) -> Vec<(OsString, OsString)> {
         self.variables
     }
@@ -55,7 +55,7 @@ impl Environment {
     }
 }
 
-/// Values may be secrets that nobody recognised, so none is shown.
+/// Values may be unrecognised secrets, so none is shown.
 impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.variables.iter().map(|(name, _)| name)).finish()

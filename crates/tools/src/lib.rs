@@ -5,7 +5,7 @@
 //! [`Mcp`] starts the servers that workflows name and calls their tools. [`Workers`] runs programs of models, each in a
 //! process of our own binary that does nothing but [`serve_programs`]. How processes are started and ended is
 //! `convoke_process`'s. Time limits of steps are the scheduler's: it cancels;
-//! a limit on silence is kept here, because only whoever reads its streams knows whether a command is silent.
+//! a limit on silence is kept here, because only the reader of its streams knows whether a command is silent.
 
 mod capture;
 mod environment;

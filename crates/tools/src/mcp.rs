@@ -70,7 +70,7 @@ impl Mcp {
         join_all(keepers.iter().map(|keeper| keeper.close())).await;
     }
 
-    /// Whoever keeps a server; its name is for messages, and is the one under which it was asked for first.
+    /// The keeper of a server; its name is for messages, and is the one under which it was asked for first.
     fn keeper(&self, name: &str, server: &Server) -> Result<Arc<Keeper>, Failure> {
         let mut keepers = self.keepers.lock().expect("nobody panics while holding it");
         if keepers.closed {

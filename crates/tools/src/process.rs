@@ -138,7 +138,7 @@ async fn attend(
     let status = group.reap();
     group.gone(DYING).await;
     last_words(streams.as_mut()).await;
-    // A process whose end cannot be told has ended all the same: that is somebody else's doing, like a cancellation.
+    // A process whose exit status cannot be read has ended all the same, from outside, like after a cancellation.
     stopped.unwrap_or_else(|| status.map_or(Ended::Cancelled, Ended::Itself))
 }
 

@@ -1,4 +1,4 @@
-//! Programs of models, for `agent`: each worker is a confined process that dies with whoever holds it.
+//! Programs of models, for `agent`: each worker is a confined process that dies with its holder.
 //!
 //! What programs may do is `convoke_interpreter`'s; which functions they have, and what these do, is `agent`'s. Here the
 //! one's words are put into the other's.

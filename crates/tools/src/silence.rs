@@ -1,6 +1,6 @@
 //! Notices when a command has written nothing for too long.
 //!
-//! Whoever reads its streams says when something was heard; what silence means is left to whoever waits for it. A
+//! The reader of its streams notes each output; what silence means is left to the code that waits for it. A
 //! command without a limit may be silent forever.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Servers that nobody here wrote. `scripts/mcp-servers DIR` installs them; without `CONVOKE_MCP_SERVERS=DIR` each test
+//! Servers of other projects. `scripts/mcp-servers DIR` installs them; without `CONVOKE_MCP_SERVERS=DIR` each test
 //! says that it is skipped.
 
 mod support;

@@ -1,4 +1,4 @@
-//! What is typed about files that are not run: `check`, `plan`, `presets`, `schema`, `test`.
+//! Arguments of commands about files that are not run: `check`, `plan`, `presets`, `schema`, `test`.
 
 use super::format::{Format, PlanFormat};
 use super::running::InputArgs;

@@ -1,4 +1,4 @@
-//! What is typed to start, continue and steer runs: `run`, `resume`, `answer`, `stop`, `work`.
+//! Arguments of commands that start, continue and steer runs: `run`, `resume`, `answer`, `stop`, `work`.
 
 use super::goal::GoalBounds;
 use super::values::pair;

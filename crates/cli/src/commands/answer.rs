@@ -6,7 +6,7 @@ use crate::changes::stored_plan;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate::{self, Given, HandIn};
+use crate::gate::{self, Given, Submission};
 use crate::given_plan;
 use crate::stored::{self, Stored};
 use convoke_journal::{StateDir, live_owner};
@@ -29,7 +29,7 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
             .hint(gate::explain(&run, &task, &ask).trim_end())
     })?;
     let by = stored::actor("convoke answer");
-    let sent = HandIn { state: &state, run: &run, task: &task, question, by: &by }.send(answer)?;
+    let sent = Submission { state: &state, run: &run, task: &task, question, by: &by }.send(answer)?;
     sent.map_err(|refused| {
         CommandFailure::new(Exit::Usage, refused.words(&run, &task)).hint(format!("convoke resume {run}"))
     })?;

@@ -12,7 +12,7 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored;
 use crate::view::Outline;
-use crate::watch::{Asker, Hearer, Manner, News, Watch};
+use crate::watch::{Asker, Hearer, Manner, Update, Watch};
 use convoke_journal::{Reader, StateDir, live_owner};
 use convoke_model::{RunId, Stamped};
 use convoke_plan::Plan;
@@ -53,7 +53,7 @@ struct Attached<'a> {
     plan: Arc<Plan>,
     /// The number of the event that comes next.
     next: u64,
-    /// Somebody wants to leave.
+    /// The user wants to leave.
     leave: Arc<Notify>,
 }
 
@@ -69,17 +69,17 @@ impl<'a> Attached<'a> {
         let mut signals =
             Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
         let driven = self.is_driven()?;
-        let before = self.news()?;
+        let before = self.updates()?;
         if !driven {
             return Ok(true);
         }
-        let (news, receiver) = channel();
+        let (updates, receiver) = channel();
         let watcher = self.watcher(before).start(receiver);
         let leave = self.leave.clone();
         let ended = loop {
             // Asked before reading: what a process wrote before it let go is still shown.
             let driven = self.is_driven()?;
-            self.pass_on(&news)?;
+            self.pass_on(&updates)?;
             if !driven {
                 break true;
             }
@@ -87,12 +87,12 @@ impl<'a> Attached<'a> {
                 () = tokio::time::sleep(PERIOD) => {}
                 () = leave.notified() => break false,
                 _ = signals.next() => {
-                    news.send(News::Leaving(String::new())).ok();
+                    updates.send(Update::Leaving(String::new())).ok();
                     break false;
                 }
             }
         };
-        drop(news);
+        drop(updates);
         watcher.thread().unpark();
         watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
         Ok(ended)
@@ -102,18 +102,18 @@ impl<'a> Attached<'a> {
         Ok(live_owner(self.state, self.run)?.is_some())
     }
 
-    fn news(&mut self) -> Result<Vec<Stamped>, CommandFailure> {
+    fn updates(&mut self) -> Result<Vec<Stamped>, CommandFailure> {
         let mut events = Vec::new();
         self.reader.read(self.next, &mut |stamped| events.push(stamped))?;
         self.next = events.last().map_or(self.next, |stamped| stamped.seq + 1);
         Ok(events)
     }
 
-    fn pass_on(&mut self, news: &Sender<News>) -> Result<(), CommandFailure> {
-        let events = self.news()?;
+    fn pass_on(&mut self, updates: &Sender<Update>) -> Result<(), CommandFailure> {
+        let events = self.updates()?;
         if !events.is_empty() {
             // The watcher ends only after us.
-            news.send(News::Events(events.into())).ok();
+            updates.send(Update::Events(events.into())).ok();
         }
         Ok(())
     }

@@ -52,7 +52,7 @@ fn print_text(console: &Console, file: &Path, compiled: &Compiled, strict: bool)
         console.complain(&compiling::refusal(file, tally, strict).render(console.paint));
         return;
     }
-    let steps = crate::view::words::plural(compiled.plan.as_ref().map_or(0, steps), "step");
+    let steps = crate::view::format::plural(compiled.plan.as_ref().map_or(0, steps), "step");
     let found = if tally == Tally::default() { String::new() } else { format!(", {}", tally.words()) };
     console.conclude(&format!("{} {}: {steps}{found}", console.paint.good("ok:"), file.display()));
 }

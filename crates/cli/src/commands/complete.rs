@@ -15,7 +15,7 @@ use convoke_providers::preset;
 const WITH_RUN: [&str; 8] = ["answer", "attach", "events", "guide", "resume", "show", "stop", "verify"];
 /// Commands that take a file, or a preset in its place.
 const WITH_FILE: [&str; 3] = ["run", "check", "plan"];
-/// Prints one name a line. Whatever goes wrong is no business of somebody who presses a key.
+/// Prints one name a line. Errors are not shown: they would stand in the line that is completed.
 pub fn run(console: &Console, args: &CompleteArgs) -> Result<Exit, CommandFailure> {
     let names = names(console, &args.words).unwrap_or_default();
     if !names.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::args::Format;
 use crate::config::{Config, Entry, Scalar};
-use crate::configuration::{is_secret, shown};
+use crate::config_snapshot::{is_secret, shown};
 use crate::console::Console;
 use crate::driving::destinations;
 use crate::exit::Exit;

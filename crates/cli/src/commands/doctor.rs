@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::driving;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::view::words::plural;
+use crate::view::format::plural;
 use convoke_agent::Providers;
 use convoke_model::Failure;
 use convoke_providers::{Registry, preset};
@@ -33,7 +33,7 @@ struct Finding {
     /// The models, or why there are none.
     outcome: Result<Vec<String>, Failure>,
     advice: Option<&'static str>,
-    /// It runs on a machine of ours: that nobody is there can be helped.
+    /// It runs on the user's own machine: the user can start it.
     is_local: bool,
 }
 
@@ -68,7 +68,7 @@ impl Kind {
 }
 
 impl Finding {
-    /// What to do. How to set a service up helps only where nobody answered; one that did says more itself.
+    /// What to do. How to set a service up helps only where no service answered; one that did says more itself.
     fn remedy<'a>(&'a self, failure: &'a Failure) -> Option<&'a str> {
         let own = failure.hint.as_deref();
         match failure.reason.as_deref() {

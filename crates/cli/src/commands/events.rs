@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stored;
-use crate::view::{Outline, State, line, words};
+use crate::view::{Outline, State, format, line};
 use convoke_journal::{Reader, StateDir, live_owner};
 use convoke_model::{RunId, Stamped};
 use std::time::Duration;
@@ -67,7 +67,7 @@ impl<'a> Printer<'a> {
         match self.format {
             Format::Json => serde_json::to_string(stamped).expect("events are JSON") + "\n",
             Format::Text => match line(&self.state, stamped, self.paint) {
-                Some(words) => format!("{:>6} {} {words}\n", stamped.seq, words::clock(stamped.at)),
+                Some(words) => format!("{:>6} {} {words}\n", stamped.seq, format::clock(stamped.at)),
                 None => String::new(),
             },
         }

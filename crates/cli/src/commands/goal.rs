@@ -8,7 +8,7 @@ use crate::diagnostics::Tally;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::given_plan;
-use crate::sentence::{self, Authors, Budgeted};
+use crate::goal_request::{self, Authors, Budgeted};
 use crate::stdio;
 use crate::subject::Subject;
 use convoke_model::TaskId;
@@ -17,15 +17,15 @@ use convoke_plan::generate::goal::{STEP, Sentence};
 
 /// Makes the workflow and starts it.
 pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
-    let prompts = sentence::prompts(console)?;
-    let sentence = sentence::of(args, console, &prompts)?;
+    let prompts = goal_request::prompts(console)?;
+    let sentence = goal_request::of(args, console, &prompts)?;
     let made = sentence.yaml();
     if args.print_workflow {
         console.data(&made)?;
         return Ok(Exit::Success);
     }
     let authors = Authors { args, entries: &console.config.entries, prompts: &prompts };
-    let (as_run, subject) = (as_run(args), Subject::made(sentence::FILE, made.clone()));
+    let (as_run, subject) = (as_run(args), Subject::made(goal_request::FILE, made.clone()));
     require_plan(console, args, &sentence)?;
     let mut plan = accepted(console, &as_run, &subject, &authors, &made)?;
     let budgeted = Budgeted::at_start(&args.bounds, &console.config.goal.limits);
@@ -37,11 +37,11 @@ pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
 fn require_plan(console: &Console, args: &GoalArgs, sentence: &Sentence) -> Result<(), CommandFailure> {
     let (Some(file), Some(text)) = (&args.plan, &sentence.plan) else { return Ok(()) };
     let without = Sentence { plan: None, ..sentence.clone() };
-    let subject = Subject::made(sentence::FILE, without.yaml());
+    let subject = Subject::made(goal_request::FILE, without.yaml());
     let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
     let Some(plan) = compiled.plan else { return Ok(()) };
     let goal = given_plan::goal_of(&plan, &TaskId(STEP.into())).expect("it is made of one goal");
-    given_plan::require(console, goal, &sentence::file_name(file), text)
+    given_plan::require(console, goal, &goal_request::file_name(file), text)
 }
 
 /// The plan, unless it must not run; what was found is told to who wrote it.
@@ -71,7 +71,7 @@ fn as_run(args: &GoalArgs) -> RunArgs {
         None => args.plan_only || stdio::out_is_terminal(),
     };
     RunArgs {
-        file: sentence::FILE.into(),
+        file: goal_request::FILE.into(),
         inputs: InputArgs { inputs: Vec::new(), input_file: None },
         metadata: vec![(convoke_model::GOAL.to_owned(), args.goal.clone())],
         dry_run: args.dry_run,

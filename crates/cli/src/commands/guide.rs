@@ -12,7 +12,7 @@ use convoke_journal::{Inbox, InboxMessage, Message, RunMeta, live_owner};
 use convoke_model::{Event, RunId, RunStatus};
 use convoke_plan::{Kind, Plan};
 
-/// Leaves the words in the run's inbox, where somebody can still make use of them.
+/// Leaves the words in the run's inbox, while a model can still make use of them.
 pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> {
     let words = args.words.join(" ");
     if words.trim().is_empty() {
@@ -81,7 +81,7 @@ fn fits(stored: &Stored, waiting: &[InboxMessage], words: &str) -> Result<(), Co
         .hint("say it in fewer words; what is long belongs into --context"))
 }
 
-/// Nobody drives the run: the words are there when somebody does.
+/// No process drives the run: the words wait for one that does.
 fn rests(console: &Console, stored: &Stored, run: &RunId) {
     match stored.waiting().first() {
         Some(gate) => console.conclude(&format!("said to run {run}, which waits for an answer to `{gate}`")),

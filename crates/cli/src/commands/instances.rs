@@ -5,7 +5,7 @@ use crate::args::Format;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::view::words;
+use crate::view::format;
 use convoke_capacity::{Instance, Liveness};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub fn run(console: &Console, format: Format) -> Result<Exit, CommandFailure> {
     let (_, snapshot) = look(console)?;
     let shared = snapshot.is_some();
     let mut instances = snapshot.map(|snapshot| snapshot.instances).unwrap_or_default();
-    // Who has gone and left nothing behind is only a slot that nobody has needed since.
+    // A process that is gone and left nothing behind is a slot that was not reused yet.
     instances.retain(|instance| {
         instance.liveness != Liveness::Dead || instance.leases > 0 || instance.waiting > 0
     });
@@ -36,8 +36,8 @@ fn table(instances: &[Instance]) -> String {
             state(instance).to_owned(),
             instance.run.clone(),
             instance.label.clone(),
-            words::duration(instance.age),
-            format!("{} ago", words::duration(instance.silent_for)),
+            format::duration(instance.age),
+            format!("{} ago", format::duration(instance.silent_for)),
             instance.leases.to_string(),
             instance.waiting.to_string(),
         ]);

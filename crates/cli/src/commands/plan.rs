@@ -10,7 +10,7 @@ use crate::inputs;
 use crate::paint::Paint;
 use crate::plan_text;
 use crate::subject::Subject;
-use crate::view::words;
+use crate::view::format;
 use convoke_plan::Plan;
 use convoke_plan::view::{dot, levels, mermaid};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn at_once(console: &Console, plan: &Plan) -> String {
     let limit = driving::run_limit(&console.config, &flags, plan);
     let remark = driving::limit_remark(&console.config, &flags, plan);
     let remark = remark.map(|remark| format!("  {remark}\n")).unwrap_or_default();
-    format!("at most {} at once\n{remark}", words::plural(limit.into(), "attempt"))
+    format!("at most {} at once\n{remark}", format::plural(limit.into(), "attempt"))
 }
 
 fn record(plan: &Plan) -> Value {

@@ -5,7 +5,7 @@ use crate::config::{Config, price_list_path};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::view::words;
+use crate::view::format;
 use convoke_model::Price;
 use convoke_model::catalog::{self, Catalog, Row};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn show(console: &Console, args: &PricesArgs) -> Result<(), CommandFailure> {
         (PricesFormat::Text, 0) => console
             .say("no price is known for that; set one: convoke prices set PROVIDER/MODEL input=… output=…"),
         (PricesFormat::Text, count) => {
-            console.say(&format!("{}, US dollars per million tokens", words::plural(count, "price")))
+            console.say(&format!("{}, US dollars per million tokens", format::plural(count, "price")))
         }
         _ => {}
     }
@@ -100,9 +100,9 @@ fn text(found: &[Known]) -> String {
     let line = |known: &Known| {
         let price = &known.price;
         let window =
-            known.window.map(|tokens| format!("{} tokens", words::count(tokens))).unwrap_or_default();
+            known.window.map(|tokens| format!("{} tokens", format::count(tokens))).unwrap_or_default();
         let long = price.long_prompt.map(|long| {
-            let above = words::count(long.above);
+            let above = format::count(long.above);
             format!("; {} and {} above {above} tokens sent", long.input_per_mtok, long.output_per_mtok)
         });
         format!(
@@ -132,7 +132,7 @@ fn update(console: &Console, file: &Path) -> Result<(), CommandFailure> {
         )
     })?;
     let path = keep(&list)?;
-    let rows = words::plural(list.rows.len() as u64, "price");
+    let rows = format::plural(list.rows.len() as u64, "price");
     console.conclude(&format!("{rows} of {} are used from now on ({})", list.date, path.display()));
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
-use crate::view::words::plural;
+use crate::view::format::plural;
 use convoke_journal::{Index, Prune, RunRow};
 use convoke_model::Timestamp;
 

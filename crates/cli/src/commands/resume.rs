@@ -1,18 +1,18 @@
 //! `convoke resume`: an old run goes on where it stopped.
 
 use crate::args::{GoalBounds, ResumeArgs, RunFlags};
+use crate::cassette::CassetteMode;
 use crate::changes::{self, Current};
 use crate::compiling;
 use crate::config::Config;
-use crate::configuration;
+use crate::config_snapshot;
 use crate::console::Console;
 use crate::driving::admission::Candidate;
 use crate::driving::{Drive, Equipment, destinations};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::sentence;
+use crate::goal_request;
 use crate::stored;
-use crate::tape::Tape;
 use convoke_engine::{Changes, Start};
 use convoke_journal::{Error, Index, Journal, RunRow, Sqlite, StateDir};
 use convoke_model::{Payload, RunId, RunStarted, RunStatus};
@@ -44,9 +44,9 @@ pub struct Terms<'a> {
 
 impl Terms<'_> {
     fn look(&self, console: &Console, file: &str, before: &Plan) -> Result<Current, CommandFailure> {
-        if file != sentence::FILE {
+        if file != goal_request::FILE {
             self.bounds.require_none(file)?;
-        } else if let Some(anew) = sentence::anew(console, before, self.bounds, self.accept)? {
+        } else if let Some(anew) = goal_request::anew(console, before, self.bounds, self.accept)? {
             return Ok(anew);
         }
         changes::look(console, file, before, self.flags)
@@ -109,7 +109,7 @@ pub fn go_on(
     terms: &Terms<'_>,
 ) -> Result<Exit, CommandFailure> {
     let flags = terms.flags;
-    let tape = Tape::of_resume(flags)?;
+    let cassette = CassetteMode::of_resume(flags)?;
     let journal = own(console, &state, run)?;
     if let Some(unchecked) = journal.unchecked_end() {
         console.warn(&unchecked.to_string());
@@ -135,18 +135,18 @@ pub fn go_on(
             return Err(changes::refusal(&journal, run, before, &plan, &difference));
         }
     };
-    let tape = tape.or_as_started(&started.metadata);
+    let cassette = cassette.or_as_started(&started.metadata);
     let model_override = flags.model.clone();
-    let config = Config { asks_nobody: tape.is_replay(), model_override, ..console.config.clone() };
+    let config = Config { asks_nobody: cassette.is_replay(), model_override, ..console.config.clone() };
     compiling::renew(&mut plan, &config, flags.provider.as_deref());
     let begun = journal.next_seq() > 1;
     let inputs = &given_inputs(&started);
-    Candidate { plan: &plan, inputs, config: &config, state: &state, tape: &tape, begun }.admit()?;
-    if !tape.is_replay() {
+    Candidate { plan: &plan, inputs, config: &config, state: &state, cassette: &cassette, begun }.admit()?;
+    if !cassette.is_replay() {
         tell_differences(console, &started, &prompts_went, &plan);
     }
-    let equipment = Equipment::for_plan(&plan, &tape)?;
-    tape.announcement().iter().for_each(|words| console.say(words));
+    let equipment = Equipment::for_plan(&plan, &cassette)?;
+    cassette.announcement().iter().for_each(|words| console.say(words));
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };
     let start = how_to_start(&journal, started, &plan, changed);
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags }.finish()
@@ -199,7 +199,7 @@ fn tell_differences(console: &Console, started: &RunStarted, prompts_went: &[Str
         let (now, then) = (place(&prompts_go), place(prompts_went));
         console.warn(&format!("prompts go to {now}; when the run was started, to {then}"));
     }
-    for difference in configuration::differences(&started.configuration, &console.config) {
+    for difference in config_snapshot::differences(&started.configuration, &console.config) {
         console.warn(&format!("configuration: {difference} when the run was started"));
     }
 }

@@ -1,10 +1,11 @@
 //! `convoke run`: a workflow file becomes a run.
 
 use crate::args::RunArgs;
+use crate::cassette::CassetteMode;
 use crate::clock;
 use crate::compiling;
 use crate::config::Config;
-use crate::configuration;
+use crate::config_snapshot;
 use crate::console::Console;
 use crate::diagnostics;
 use crate::driving::admission::Candidate;
@@ -15,8 +16,7 @@ use crate::inputs;
 use crate::plan_text;
 use crate::stored;
 use crate::subject::Subject;
-use crate::tape::Tape;
-use crate::view::words;
+use crate::view::format;
 use convoke_engine::Start;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
 use convoke_model::{JsonText, Payload, RunStarted};
@@ -61,10 +61,10 @@ pub fn begin_with(
         driving::prices::require(&plan, config)?;
         return dry_run(console, args, &plan, &named, &inputs);
     }
-    let tape = Tape::of_run(&args.flags);
+    let cassette = CassetteMode::of_run(&args.flags);
     let state = &stored::for_reading(console);
-    Candidate { plan: &plan, inputs: &inputs, config, state, tape: &tape, begun: false }.admit()?;
-    let equipment = Equipment::for_plan(&plan, &tape)?;
+    Candidate { plan: &plan, inputs: &inputs, config, state, cassette: &cassette, begun: false }.admit()?;
+    let equipment = Equipment::for_plan(&plan, &cassette)?;
     start(console, args, subject, plan, inputs, equipment)
 }
 
@@ -106,7 +106,7 @@ fn dry_run(
     console.complain(&plan_text::text(plan, console.paint));
     let limit = driving::run_limit(&console.config, &args.flags, plan);
     console.complain(&format!("inputs: {}", serde_json::to_string(named).expect("inputs are JSON")));
-    console.complain(&format!("at most {} at once", words::plural(limit.into(), "attempt")));
+    console.complain(&format!("at most {} at once", format::plural(limit.into(), "attempt")));
     driving::limit_remark(&console.config, &args.flags, plan)
         .iter()
         .for_each(|remark| console.complain(remark));
@@ -140,7 +140,7 @@ fn start(
         skip_gates: args.flags.skip_gates,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         metadata: metadata(&plan, args),
-        configuration: configuration::stated(&console.config),
+        configuration: config_snapshot::stated(&console.config),
     };
     let (journal, started) = create(&state, &plan, started)?;
     let start = Start::Fresh(Box::new(started));
@@ -155,14 +155,14 @@ fn metadata(plan: &Plan, args: &RunArgs) -> IndexMap<String, Value> {
     if args.flags.share {
         all.insert("share".to_owned(), Value::from(true));
     }
-    let tape = Tape::of_run(&args.flags);
+    let cassette = CassetteMode::of_run(&args.flags);
     all.extend(
-        tape.memory().map(|(key, folder)| (key.to_owned(), Value::from(folder.display().to_string()))),
+        cassette.memory().map(|(key, folder)| (key.to_owned(), Value::from(folder.display().to_string()))),
     );
     all
 }
 
-/// Makes the journal under a name that nobody has; two runs of one second collide once in a million.
+/// Makes the journal under a new name; two runs of one second collide once in a million.
 ///
 /// What is to be the first event is stored with the journal, so that a crash before that event loses nothing.
 fn create(
@@ -182,7 +182,7 @@ fn create(
     Err(CommandFailure::new(Exit::State, "no free name for the run was found"))
 }
 
-/// A number that nobody can foresee, from the keys that the standard library draws for its maps.
+/// An unpredictable number, from the keys that the standard library draws for its maps.
 fn entropy() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

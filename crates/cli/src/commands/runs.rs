@@ -7,7 +7,7 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
-use crate::view::words;
+use crate::view::format;
 use comfy_table::{Table, presets};
 use convoke_journal::RunRow;
 use convoke_model::{RunStatus, Timestamp};
@@ -69,9 +69,9 @@ fn table(rows: &[RunRow], now: Timestamp) -> String {
             escape::line(&row.workflow).into_owned(),
             row.problem.as_ref().map_or(row.status.word(), |_| "unreadable").to_owned(),
             if has_begun(row) { row.started_at.rfc3339()[..19].replace('T', " ") } else { String::new() },
-            if has_begun(row) { words::duration(worked(row, now)) } else { String::new() },
+            if has_begun(row) { format::duration(worked(row, now)) } else { String::new() },
             tasks(row),
-            words::usage(&row.usage).unwrap_or_default(),
+            format::usage(&row.usage).unwrap_or_default(),
         ]);
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()

@@ -5,7 +5,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
-use crate::view::words::plural;
+use crate::view::format::plural;
 use convoke_journal::{Error, Verified, verify};
 use convoke_model::RunId;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use crate::args::WorkArgs;
 use crate::console::Console;
-use crate::driving::{Host, Signal, Signals, sharing};
+use crate::driving::{Host, Signal, Signals, machine_capacity};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 /// Takes tasks until there are none, or until it is told to stop.
 pub fn run(console: &Console, args: &WorkArgs) -> Result<Exit, CommandFailure> {
     let state = stored::for_writing(console)?;
-    let table = Arc::new(sharing::watch(&state, "work")?);
+    let table = Arc::new(machine_capacity::watch(&state, "work")?);
     let slots = LocalSlots::new(args.at_once.unwrap_or_else(default_slots));
     let (sender, reasons) = unbounded_channel();
     let host = Host::of_this_process().map_err(unusable)?;
@@ -26,7 +26,7 @@ pub fn run(console: &Console, args: &WorkArgs) -> Result<Exit, CommandFailure> {
     let idle = Duration::from_secs(args.idle_seconds);
     let (done, signal) = runtime.block_on(attend(console, claimant, reasons, idle)).map_err(unusable)?;
     runtime.shutdown_background();
-    console.conclude(&format!("performed {} of other runs", crate::view::words::plural(done, "task")));
+    console.conclude(&format!("performed {} of other runs", crate::view::format::plural(done, "task")));
     Ok(match signal {
         None => Exit::Success,
         Some(signal) => signal.exit(),

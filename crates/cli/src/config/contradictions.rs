@@ -11,7 +11,7 @@ use super::values::Values;
 use convoke_providers::preset;
 use std::collections::BTreeMap;
 
-/// What a call reserves for its answer when nobody says less; a rate below it never lets one through.
+/// What a call reserves for its answer unless less is configured; a rate below it never lets one through.
 const ONE_CALL: u64 = 4_096;
 
 /// Longest name of a resource.

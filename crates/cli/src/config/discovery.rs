@@ -1,7 +1,7 @@
 //! Where configuration files are found, and which of them are believed.
 //!
 //! A project's `convoke.toml` is looked for in a folder and the folders above it, up to the root of the repository, the
-//! user's home folder or the edge of the file system, whichever comes first. A file that somebody else owns or can write
+//! user's home folder or the edge of the file system, whichever comes first. A file that another user owns or can write
 //! could send prompts and keys anywhere, so it is refused, not skipped: skipping would silently drop limits.
 
 use rustix::fs::{Stat, fstat, stat};

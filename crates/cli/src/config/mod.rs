@@ -66,7 +66,7 @@ pub struct Config {
     pub prices: BTreeMap<String, Price>,
     /// The person's own price list, over the built-in one.
     pub price_list: Option<Arc<Catalog>>,
-    /// Every answer comes from a file: nobody is paid, and no model is needed.
+    /// Every answer comes from a file: no call is paid, and no model is needed.
     pub asks_nobody: bool,
     /// A file of scripted replies that answers every agent.
     pub replies: Option<PathBuf>,
@@ -141,7 +141,7 @@ pub enum ConfigError {
         /// What is wrong with it.
         fault: String,
     },
-    /// Nobody knows where the state folder would be.
+    /// The place of the state folder is unknown.
     #[error("no state folder: there is no home folder")]
     NoHome,
 }

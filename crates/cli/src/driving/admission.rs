@@ -3,12 +3,12 @@
 //!
 //! Only what is certain counts: a run that might stay within its limits starts, and the governor keeps it there.
 
-use super::{destinations, prices, resources, sharing};
+use super::{destinations, machine_capacity, prices, resources};
+use crate::cassette::CassetteMode;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::tape::Tape;
-use crate::view::words;
+use crate::view::format;
 use convoke_journal::StateDir;
 use convoke_model::{Budget, WhenSpent};
 use convoke_plan::Plan;
@@ -26,7 +26,7 @@ pub struct Candidate<'a> {
     /// Where limits are kept that people have set.
     pub state: &'a StateDir,
     /// Where its calls are written to or come from.
-    pub tape: &'a Tape,
+    pub cassette: &'a CassetteMode,
     /// Whether some of it may be done already.
     pub begun: bool,
 }
@@ -36,8 +36,8 @@ impl Candidate<'_> {
     pub fn admit(&self) -> Result<(), CommandFailure> {
         prices::require(self.plan, self.config)?;
         self.fits_limits()?;
-        resources::require(self.plan, &sharing::as_set(self.config.limits.clone(), self.state))?;
-        if self.tape.is_replay() {
+        resources::require(self.plan, &machine_capacity::as_set(self.config.limits.clone(), self.state))?;
+        if self.cassette.is_replay() {
             return Ok(());
         }
         destinations::require(self.plan, self.config)
@@ -87,7 +87,7 @@ fn fits_budgets(plan: &Plan, config: &Config, found: &Estimate) -> Result<(), Co
     Ok(())
 }
 
-/// Whether nobody and nothing cheaper helps when it is spent.
+/// Whether neither a person nor a cheaper model helps when it is spent.
 fn is_final(budget: &Budget) -> bool {
     let helps = matches!(budget.when_spent, WhenSpent::Degrade(_) | WhenSpent::Ask);
     !budget.audit && !helps
@@ -95,7 +95,7 @@ fn is_final(budget: &Budget) -> bool {
 
 fn over(budget: &Budget, name: &str, found: &Estimate) -> Option<String> {
     if let Some(micros) = budget.micros.filter(|micros| found.least_micros > *micros) {
-        let (least, limit) = (words::money(found.least_micros), words::money(micros));
+        let (least, limit) = (format::money(found.least_micros), format::money(micros));
         return Some(format!("the run costs at least {least}, and {name} allows {limit}"));
     }
     let tokens = budget.tokens.filter(|tokens| found.least_tokens > *tokens)?;
@@ -110,15 +110,15 @@ fn refused(words: String, found: &Estimate) -> CommandFailure {
 pub fn words(found: &Estimate) -> String {
     let mut text = format!(
         "estimate: at least {} and {}",
-        words::plural(found.tasks, "task"),
-        words::plural(found.calls, "model call")
+        format::plural(found.tasks, "task"),
+        format::plural(found.calls, "model call")
     );
     if found.most_micros > 0 {
-        let (least, most) = (words::money(found.least_micros), words::money(found.most_micros));
+        let (least, most) = (format::money(found.least_micros), format::money(found.most_micros));
         text.push_str(&format!(", {least} to {most}"));
     }
     if found.unpriced_calls > 0 {
-        let calls = words::plural(found.unpriced_calls, "call");
+        let calls = format::plural(found.unpriced_calls, "call");
         text.push_str(&format!(", and an unknown cost of {calls} (no price is known)"));
     }
     if !found.unknown.is_empty() {

@@ -1,7 +1,7 @@
 //! What a script step's `env` refers to becomes a value here, right before its command starts.
 //!
 //! The plan holds references, so that no value of this process's environment is stored; running commands is left to
-//! whoever is asked next.
+//! the next model.
 
 use convoke_agent::{Commands, ScriptResult, Sink};
 use convoke_model::reference::{Unresolved, expand};
@@ -50,7 +50,7 @@ impl Commands for Resolving {
     }
 }
 
-/// Only a run that goes on elsewhere gets here: whoever starts one is told when the file is read.
+/// Only a run that goes on elsewhere gets here: at a start, reading the file reports it.
 fn refusal(call: &ScriptCall, name: &str, unresolved: &Unresolved) -> Failure {
     let message = format!("command `{}`: `{name}` of `env`: {unresolved}", call.command);
     let failure = Failure::new(Class::Fatal, message).reason("no_value");

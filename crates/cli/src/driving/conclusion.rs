@@ -1,12 +1,12 @@
 //! How a run ended, said to the caller: output, words, exit code, and how to go on.
 
-use super::{Signal, goal_words};
+use super::{Signal, goal_answer};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored::Stored;
-use crate::view::{ABOVE, State, words};
+use crate::view::{ABOVE, State, format};
 use convoke_engine::Outcome;
 use convoke_journal::StateDir;
 use convoke_model::{Ask, Failure, RunId, RunStatus, TaskId, reason};
@@ -61,7 +61,7 @@ impl Ended<'_> {
         match &self.outcome.output {
             Some(output) => {
                 let output = output.value();
-                match goal_words::of(&output).filter(|_| self.in_words) {
+                match goal_answer::of(&output).filter(|_| self.in_words) {
                     Some(words) => self.console.data(&words),
                     None => self.console.json(&output),
                 }
@@ -105,9 +105,9 @@ impl Ended<'_> {
         let view = &self.view;
         let paint = self.console.paint;
         let painted = if word == "succeeded" { paint.good(word) } else { paint.warn(word) };
-        let took = words::duration(view.worked(view.last));
+        let took = format::duration(view.worked(view.last));
         let mut parts = vec![view.ended.words()];
-        parts.extend(words::usage(&view.usage));
+        parts.extend(format::usage(&view.usage));
         // A run that waits has not done what it is for in this time; it has worked for so long.
         let within = if word == "succeeded" { "in" } else { "after" };
         format!("{} {painted} {within} {took}: {} (run {})", view.workflow, parts.join(", "), self.run)
@@ -179,8 +179,9 @@ impl Ended<'_> {
     /// Which step, what kind of failure, its words and its advice. Words that a line above has told are not repeated.
     fn explain(&self, failure: &Failure) {
         let paint = self.console.paint;
-        let message = self.view.told.refer(None, &failure.message, ABOVE);
-        let step = self.view.failed_step.as_ref().or_else(|| self.view.told.teller(&failure.message));
+        let message = self.view.shown_failures.refer(None, &failure.message, ABOVE);
+        let step =
+            self.view.failed_step.as_ref().or_else(|| self.view.shown_failures.teller(&failure.message));
         let step = step.filter(|task| !mentions(&message, task));
         let what = match (step, message.is_empty()) {
             (Some(task), true) => format!("step `{task}` failed{ABOVE}"),
@@ -219,7 +220,7 @@ impl Ended<'_> {
         for task in &self.outcome.waiting {
             let (task, ask) = stored.question(&task.0)?;
             can_be_skipped |= !matches!(ask, Ask::Unknown { .. });
-            // Without these lines nobody could answer, so silence does not hide them.
+            // A person cannot answer without these lines, so `--silent` does not hide them.
             self.console.complain(&gate::explain(self.run, &task, &ask));
         }
         self.console.hint(&self.why_nobody_was_asked(can_be_skipped));
@@ -229,5 +230,5 @@ impl Ended<'_> {
 }
 
 fn mentions(message: &str, task: &TaskId) -> bool {
-    message.contains(&format!("`{}`", words::node(task))) || message.contains(&format!("`{task}`"))
+    message.contains(&format!("`{}`", format::node(task))) || message.contains(&format!("`{task}`"))
 }

@@ -1,17 +1,17 @@
 //! What attempts are performed with: providers, processes, tools, and how many at once.
 
 use super::commands::Resolving;
-use super::keys::{Keys, RunSettings};
+use super::credentials::{Credentials, RunSettings};
 use super::network::{network, network_remark_for};
 use super::programs::programs;
 use super::tools::Tools;
 use crate::advice;
 use crate::args::RunFlags;
+use crate::cassette::{self, CassetteMode};
 use crate::config::{Config, Entry, Origin};
 use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::tape::{self, Tape};
 use convoke_agent::redaction::{RedactedExecutor, RedactedProviders, Scrubber, Secret};
 use convoke_agent::{Attempts, Executor, Providers};
 use convoke_engine::{Limits, Stated};
@@ -29,57 +29,66 @@ pub struct Equipment {
     replay: Option<Arc<Replay>>,
     commands: Arc<Resolving>,
     tools: Tools,
-    /// Keys that must not come back in anything that is said.
+    /// Credentials that must not come back in anything that is said.
     secrets: Vec<String>,
     /// What models are not to be sent.
     unsent: Vec<Secret>,
     /// What is odd about the way to the network.
     remark: Option<String>,
     /// Calls are written to a cassette or come from one, which is this process's.
-    taped: bool,
+    cassette_used: bool,
 }
 
 impl Equipment {
-    /// What the plan's attempts need; refused with advice if an agent has nobody to ask.
-    pub fn for_plan(plan: &Plan, tape: &Tape) -> Result<Equipment, CommandFailure> {
+    /// What the plan's attempts need; refused with advice if an agent has no provider.
+    pub fn for_plan(plan: &Plan, cassette: &CassetteMode) -> Result<Equipment, CommandFailure> {
         require_servers(plan)?;
-        let keys = Keys::of(plan);
-        if let Tape::Replay(folder) = tape {
-            let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(tape::refused)?);
+        let keys = Credentials::of(plan);
+        if let CassetteMode::Replay(folder) = cassette {
+            let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(cassette::refused)?);
             let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
             return Ok(Equipment {
                 providers,
                 replay: Some(replay),
                 tools,
-                taped: true,
+                cassette_used: true,
                 ..Equipment::with(&keys)
             });
         }
         let live = Equipment { remark: network_remark_for(plan), ..Equipment::with(&keys) };
         live.require_providers(plan)?;
-        let recorded = match tape {
-            Tape::Record(folder) => Some(convoke_providers::Tape::create(folder)),
-            Tape::RecordOn(folder) => Some(convoke_providers::Tape::go_on(folder)),
-            Tape::Off | Tape::Replay(_) => None,
+        let recorded = match cassette {
+            CassetteMode::Record(folder) => Some(convoke_providers::Tape::create(folder)),
+            CassetteMode::RecordOn(folder) => Some(convoke_providers::Tape::go_on(folder)),
+            CassetteMode::Off | CassetteMode::Replay(_) => None,
         };
-        let Some(file) = recorded.transpose().map_err(tape::refused)? else { return Ok(live) };
+        let Some(file) = recorded.transpose().map_err(cassette::refused)? else { return Ok(live) };
         let recording = Recording::new(live.providers, file, keys.scrubber());
         let tools = live.tools.recorded(&recording);
-        Ok(Equipment { providers: Arc::new(recording), tools, taped: true, ..live })
+        Ok(Equipment { providers: Arc::new(recording), tools, cassette_used: true, ..live })
     }
 
     /// What attempts of another process's run need.
     pub fn for_settings(settings: &RunSettings) -> Equipment {
-        Equipment::with(&Keys::of_settings(settings))
+        Equipment::with(&Credentials::of_settings(settings))
     }
 
-    fn with(keys: &Keys<'_>) -> Equipment {
+    fn with(keys: &Credentials<'_>) -> Equipment {
         let processes = Arc::new(Processes::new(keys.environment()));
         let commands = Arc::new(Resolving::new(processes, env::get));
         let registry = registry().with_child_environment(keys.environment().into_variables());
         let (providers, tools) = (Arc::new(registry), Tools::with(keys));
         let (secrets, unsent) = (keys.values(), keys.secrets());
-        Equipment { providers, replay: None, commands, tools, secrets, unsent, remark: None, taped: false }
+        Equipment {
+            providers,
+            replay: None,
+            commands,
+            tools,
+            secrets,
+            unsent,
+            remark: None,
+            cassette_used: false,
+        }
     }
 
     /// What a person should know about it.
@@ -108,8 +117,8 @@ impl Equipment {
     }
 
     /// Whether calls are played back or recorded.
-    pub fn is_taped(&self) -> bool {
-        self.taped
+    pub fn uses_cassette(&self) -> bool {
+        self.cassette_used
     }
 
     /// Ends what was started for the whole run.
@@ -136,7 +145,7 @@ impl Equipment {
     }
 }
 
-/// A file whose servers are those of whoever runs it cannot start by itself.
+/// A file that relies on the servers of a calling workflow cannot start by itself.
 fn require_servers(plan: &Plan) -> Result<(), CommandFailure> {
     let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
     let mut calling = nodes.filter_map(|node| match &node.kind {
@@ -229,7 +238,7 @@ pub fn shared_limits(config: &Config, run: u32) -> Limits {
     limits
 }
 
-/// A number that somebody typed goes over a machine's limit that nobody set.
+/// A typed number goes over a machine's limit that is only the default.
 fn limit(stated: Option<u32>, file: Option<u32>, machine: u32, machine_is_stated: bool) -> u32 {
     match stated {
         Some(number) if !machine_is_stated => number,

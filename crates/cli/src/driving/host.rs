@@ -1,8 +1,8 @@
 //! This process as a host of attempts: its folder, its variables, which of them a task reads, and how it performs tasks of other
 //! processes. The `handover` crate learns of the environment only through this file.
 
+use super::credentials::RunSettings;
 use super::equipment::Equipment;
-use super::keys::RunSettings;
 use crate::env;
 use convoke_agent::Executor;
 use convoke_handover::{HostEnvironment, Performer, Performers};

@@ -6,23 +6,23 @@
 pub mod admission;
 mod commands;
 mod conclusion;
+mod credentials;
+mod day_budgets;
 pub mod destinations;
 mod equipment;
-mod goal_words;
+mod goal_answer;
 mod host;
-mod keys;
+pub mod machine_capacity;
 mod network;
 pub mod prices;
 pub mod programs;
 pub mod project;
 pub mod resources;
-mod share;
-pub mod sharing;
+mod run_context;
 mod signals;
-mod stage;
-mod today;
 mod tools;
 mod watchdog;
+mod work_sharing;
 
 use crate::args::RunFlags;
 use crate::console::Console;
@@ -32,7 +32,7 @@ use crate::failure::CommandFailure;
 use crate::notifying::Notifier;
 use crate::stored::Stored;
 use crate::view::{Doing, State};
-use crate::watch::{News, is_live};
+use crate::watch::{Update, is_live};
 use conclusion::Ended;
 use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
@@ -40,19 +40,19 @@ use convoke_engine::{
 use convoke_journal::{Sqlite, StateDir};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
-use share::Share;
+use run_context::RunContext;
 pub use signals::{Signal, Signals};
-use stage::Stage;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 use watchdog::Watchdog;
+use work_sharing::WorkSharing;
 
 pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use host::Host;
 pub use network::network_remark;
-pub use stage::texts;
+pub use run_context::texts;
 
 /// A run that is ready to be driven.
 pub struct Drive<'a> {
@@ -78,7 +78,7 @@ struct Driven {
     view: State,
     signal: Option<Signal>,
     /// What this process does for others, and is not to end in the middle of.
-    share: Option<Share>,
+    share: Option<WorkSharing>,
 }
 
 impl Drive<'_> {
@@ -118,13 +118,14 @@ impl Drive<'_> {
         let watchdog = Watchdog::start(run);
         let Drive { console, state, plan, journal, start, equipment, flags } = self;
         let resumed = matches!(start, Start::Resume(_));
-        let stage = Stage { console, state: &state, plan: &plan, equipment: &equipment, flags, run, resumed };
+        let context =
+            RunContext { console, state: &state, plan: &plan, equipment: &equipment, flags, run, resumed };
         let projects = project::of_run(console, &plan, run)?;
-        let options = stage.options();
-        let capacity = stage.capacity(&options)?;
-        let share = stage.share(capacity.as_ref())?;
+        let options = context.options();
+        let capacity = context.capacity(&options)?;
+        let share = context.share(capacity.as_ref())?;
         let setup = Setup {
-            executor: share.as_ref().map_or_else(|| equipment.executor(), Share::executor),
+            executor: share.as_ref().map_or_else(|| equipment.executor(), WorkSharing::executor),
             options,
             capacity,
             projects,
@@ -152,11 +153,11 @@ impl Drive<'_> {
         let notifier = Notifier::new(run, &console.config.notify)
             .detached(console.detached, terminal)
             .with_gates(!flags.skip_gates);
-        let (news, receiver) = channel();
-        let watcher = stage.watch(&handle).start(receiver);
+        let (updates, receiver) = channel();
+        let watcher = context.watch(&handle).start(receiver);
         let live = is_live(console.voice);
         let listeners = Listeners {
-            news,
+            updates,
             equipment: &equipment,
             state: &state,
             run,
@@ -206,7 +207,7 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
         Some(output) => stored.text(output)?,
         None => None,
     };
-    // Nobody drives it: a process that is gone without a word was interrupted.
+    // No process drives it: one that ended without a final status was interrupted.
     let status =
         report.status.filter(|status| *status != RunStatus::Running).unwrap_or(RunStatus::Interrupted);
     let (learned, durations) = Default::default();
@@ -238,7 +239,7 @@ async fn attend(
                 handle.interrupt(again || signal.is_at_once(), signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
                 listeners.share.iter().for_each(|share| share.stop_taking());
-                listeners.news.send(News::Leaving(words.to_owned())).ok();
+                listeners.updates.send(Update::Leaving(words.to_owned())).ok();
             }
             _ = pulse.tick(), if first.is_some() => listeners.watchdog.turns(),
         }
@@ -260,12 +261,12 @@ fn paused(why: &str, at_most: Duration) -> String {
 
 /// Who hears of what the run has written down.
 struct Listeners<'a> {
-    news: Sender<News>,
+    updates: Sender<Update>,
     equipment: &'a Equipment,
     state: &'a StateDir,
     run: &'a RunId,
     /// What is done for others, where the run shares.
-    share: Option<&'a Share>,
+    share: Option<&'a WorkSharing>,
     /// Tells people who may be elsewhere.
     notifier: Notifier,
     /// Whether what is going on is drawn as it happens.
@@ -278,7 +279,7 @@ impl Listeners<'_> {
     /// Only a live view has a use for what is shown and forgotten.
     fn show(&self, doing: Doing) {
         if self.live {
-            drop(self.news.send(News::Doing(doing)));
+            drop(self.updates.send(Update::Doing(doing)));
         }
     }
 
@@ -288,7 +289,7 @@ impl Listeners<'_> {
             Notice::Committed(events) => {
                 self.equipment.observe(&events);
                 self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
-                drop(self.news.send(News::Events(events)));
+                drop(self.updates.send(Update::Events(events)));
             }
             Notice::Paused { why, at_most } => {
                 self.notifier.paused(&why).into_iter().for_each(|untold| self.remark(untold));
@@ -304,6 +305,6 @@ impl Listeners<'_> {
     }
 
     fn remark(&self, words: String) {
-        drop(self.news.send(News::Remark(words)));
+        drop(self.updates.send(Update::Remark(words)));
     }
 }

@@ -1,7 +1,7 @@
 //! How this process reaches the network: proxies and certificates, as the environment has them.
 
+use super::credentials::servers_of;
 use super::equipment::providers;
-use super::keys::servers_of;
 use crate::env;
 use convoke_model::Transport;
 use convoke_plan::Plan;

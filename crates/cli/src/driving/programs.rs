@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The word that makes a worker of the binary. It is no command: nobody types it.
+/// The word that makes a worker of the binary. It is no command for people.
 const WORKER: &str = "__interpreter";
 
 /// Whether this process is to be a worker. To be asked before anything else is done in it.

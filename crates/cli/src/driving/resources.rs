@@ -1,4 +1,4 @@
-//! What steps need besides permits must be counted by somebody before a run starts: else they would wait for ever.
+//! Named resources that steps need must have a limit before a run starts: without one, the steps would wait for ever.
 
 use crate::exit::Exit;
 use crate::failure::CommandFailure;

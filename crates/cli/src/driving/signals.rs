@@ -9,7 +9,7 @@ use tokio::signal::unix::{self, SignalKind};
 pub enum Signal {
     /// Ctrl-C.
     Interrupt,
-    /// SIGTERM: somebody shuts down, and will not wait long.
+    /// SIGTERM: a shutdown, which will not wait long.
     Terminate,
     /// SIGHUP: the terminal is gone. It means what SIGTERM means.
     Hangup,

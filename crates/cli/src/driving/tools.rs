@@ -1,6 +1,6 @@
 //! The tools of a run: its MCP servers, or nothing at all.
 
-use super::keys::Keys;
+use super::credentials::Credentials;
 use super::network::network;
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
@@ -21,8 +21,8 @@ impl Tools {
         Tools { toolbox: Arc::new(NoTools), servers: None }
     }
 
-    /// The servers of those keys; none is started before somebody needs it.
-    pub fn with(keys: &Keys<'_>) -> Tools {
+    /// The servers of those keys; none is started before an attempt needs it.
+    pub fn with(keys: &Credentials<'_>) -> Tools {
         if !keys.name_servers() {
             return Tools::none();
         }

@@ -4,7 +4,7 @@ use convoke_model::{Answer, Ask, AskOption, Question};
 use convoke_plan::value::{SetType, read_set};
 use indexmap::IndexMap;
 
-/// What somebody gave.
+/// What was given.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
     /// A choice, or `id=text` per question.

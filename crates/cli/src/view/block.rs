@@ -4,9 +4,9 @@
 //! `height` lines come out; what does not fit is counted. Invariant: no line is wider than the window, and where one
 //! must be cut, the name is, before the words that say how it stands.
 
-use super::fold::{Row, fan_out, folded};
+use super::rows::{Row, fan_out, folded};
 use super::task::{Phase, Task, Wait};
-use super::{State, words};
+use super::{State, format};
 use crate::escape;
 use crate::paint::Paint;
 use convoke_model::{TaskId, Timestamp, Usage};
@@ -60,8 +60,8 @@ impl View<'_> {
     /// Workflow, time, how many are done, run and wait, failures, tokens, cost.
     fn headline(&self) -> String {
         let state = self.state;
-        let mut parts = vec![words::duration(state.worked(self.now))];
-        parts.push(format!("{}/{} done", words::count(state.ended.total()), words::count(state.total())));
+        let mut parts = vec![format::duration(state.worked(self.now))];
+        parts.push(format!("{}/{} done", format::count(state.ended.total()), format::count(state.total())));
         let counts = [
             (state.ended.failed, "failed"),
             (state.ended.skipped + state.ended.cancelled, "skipped"),
@@ -69,8 +69,8 @@ impl View<'_> {
             (state.waiting.len() as u64, "waiting"),
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
-        parts.extend(counts.map(|(count, word)| format!("{} {word}", words::count(*count))));
-        parts.extend(words::usage(&with(state.usage, state.activity.tokens())));
+        parts.extend(counts.map(|(count, word)| format!("{} {word}", format::count(*count))));
+        parts.extend(format::usage(&with(state.usage, state.activity.tokens())));
         // In a narrow window the last ones are left out whole.
         let room = self.width.saturating_sub(escape::columns(&state.workflow).min(SHORT_NAME) + 3);
         while parts.len() > 2 && escape::columns(&parts.join(" · ")) > room {
@@ -78,7 +78,7 @@ impl View<'_> {
         }
         let totals = parts.join(" · ");
         let name = self.width.saturating_sub(escape::columns(&totals) + 3).max(SHORT_NAME);
-        words::fit(&format!("{} · {totals}", words::fit(&state.workflow, name)), self.width)
+        format::fit(&format!("{} · {totals}", format::fit(&state.workflow, name)), self.width)
     }
 
     fn is_asking(&self, task: &TaskId) -> bool {
@@ -110,7 +110,7 @@ impl View<'_> {
         let hidden: usize = rows[shown..].iter().map(|(_, tasks)| tasks).sum();
         let mut lines: Vec<_> = rows.into_iter().take(shown).map(|(line, _)| line).collect();
         if hidden > 0 {
-            lines.push(words::fit(&format!("  … {} more {word}", words::count(hidden as u64)), self.width));
+            lines.push(format::fit(&format!("  … {} more {word}", format::count(hidden as u64)), self.width));
         }
         lines
     }
@@ -118,8 +118,8 @@ impl View<'_> {
     /// What a task is called: its own words, or its path with names as they were written.
     fn name(&self, task: &TaskId, columns: usize) -> String {
         match self.state.titles.of(task) {
-            Some(title) => words::fit(title, columns),
-            None => words::fit_path(&words::task(task), columns),
+            Some(title) => format::fit(title, columns),
+            None => format::fit_path(&format::task(task), columns),
         }
     }
 
@@ -131,11 +131,11 @@ impl View<'_> {
         let room = self.width.saturating_sub(taken);
         let columns = columns.min(room).max(SHORT_NAME);
         // A short name is not padded at the cost of how it stands.
-        let line = format!("  {mark} {} {stands}", words::pad(&name(columns), NAME.min(columns).min(room)));
+        let line = format!("  {mark} {} {stands}", format::pad(&name(columns), NAME.min(columns).min(room)));
         let left = self.width.saturating_sub(escape::columns(&line) + 2);
         match left >= TAIL && !tail.trim().is_empty() {
-            true => format!("{line}  {}", words::fit_end(tail, left)),
-            false => words::fit(line.trim_end(), self.width),
+            true => format!("{line}  {}", format::fit_end(tail, left)),
+            false => format::fit(line.trim_end(), self.width),
         }
     }
 
@@ -145,7 +145,7 @@ impl View<'_> {
             Row::Many { of, first, count } => {
                 let oldest = self.since(first).map(|since| format!(", oldest {since}")).unwrap_or_default();
                 let done = self.members(of).map(|done| format!("{done}, ")).unwrap_or_default();
-                let stands = format!("{done}{} running{oldest}", words::count(*count as u64));
+                let stands = format!("{done}{} running{oldest}", format::count(*count as u64));
                 self.row('▸', |columns| self.name(of, columns), &stands, "")
             }
         }
@@ -156,20 +156,20 @@ impl View<'_> {
         let Some(task) = self.state.tasks.get(id) else {
             return self.row('▸', |columns| self.name(id, columns), "", "");
         };
-        let mut parts: Vec<_> = self.state.kind(id).map(|kind| words::pad(kind, 9)).into_iter().collect();
+        let mut parts: Vec<_> = self.state.kind(id).map(|kind| format::pad(kind, 9)).into_iter().collect();
         parts.extend(self.since(id));
         if task.attempts > 1 {
             parts.push(format!("attempt {}", task.attempts));
         }
         parts.extend(now.and_then(|now| tools(&now.tools)));
-        parts.extend(words::usage(&with(task.usage, now.map_or(0, |now| now.tokens()))));
+        parts.extend(format::usage(&with(task.usage, now.map_or(0, |now| now.tokens()))));
         let tail = now.map_or("", |now| now.tail.as_str());
         self.row('▸', |columns| self.name(id, columns), &parts.join("  "), tail)
     }
 
     fn since(&self, id: &TaskId) -> Option<String> {
         match self.state.tasks.get(id)?.phase {
-            Phase::Running(since) => Some(words::duration(self.now.since(since))),
+            Phase::Running(since) => Some(format::duration(self.now.since(since))),
             _ => None,
         }
     }
@@ -201,12 +201,12 @@ impl View<'_> {
     /// A group with its numbers, a merge with its text so far; those without any are left to their own tasks.
     fn group(&self, id: &TaskId) -> Option<String> {
         let members = self.members(id)?;
-        let head = self.state.growing.get(id).and_then(|so_far| so_far.head.as_deref());
-        let kind = self.state.kind(id).map(|kind| words::pad(kind, 10)).unwrap_or_default();
+        let head = self.state.partial_merges.get(id).and_then(|so_far| so_far.head.as_deref());
+        let kind = self.state.kind(id).map(|kind| format::pad(kind, 10)).unwrap_or_default();
         let stands = format!("{kind}{members}");
         let line = self.row('▪', |columns| self.name(id, columns), &stands, "");
         Some(match head {
-            Some(head) => words::fit(&format!("{line}  {head}"), self.width),
+            Some(head) => format::fit(&format!("{line}  {head}"), self.width),
             None => line,
         })
     }
@@ -215,7 +215,7 @@ impl View<'_> {
         match row {
             Row::One(task) => self.row('◦', |columns| self.name(task, columns), &self.waits(task), ""),
             Row::Many { of, first, count } => {
-                let stands = format!("{} items: {}", words::count(*count as u64), self.waits(first));
+                let stands = format!("{} items: {}", format::count(*count as u64), self.waits(first));
                 self.row('◦', |columns| self.name(of, columns), &stands, "")
             }
         }
@@ -226,7 +226,7 @@ impl View<'_> {
             return String::new();
         };
         let left = |moment: Timestamp| {
-            words::duration(Duration::from_secs(moment.since(self.now).as_secs_f64().ceil() as u64))
+            format::duration(Duration::from_secs(moment.since(self.now).as_secs_f64().ceil() as u64))
         };
         match wait {
             Wait::Person => "waits for a person".to_owned(),

@@ -138,7 +138,7 @@ fn a_merge_shows_how_its_text_begins() {
     let events = [vec![started(), began, asked("1")], first.to_vec(), vec![asked("2")]].concat();
     let events = stamp(events);
     let mut state = State::fold(Outline::default(), &events);
-    state.growing.read_heads(&|_| Some(JsonText::of("the sun\nis hot")));
+    state.partial_merges.read_heads(&|_| Some(JsonText::of("the sun\nis hot")));
     let lines = block(&state, events.last().unwrap().at, 100, 20, OFF);
     assert!(
         lines.iter().any(|line| line.contains("▪ s ") && line.ends_with("1/2  the sun is hot")),

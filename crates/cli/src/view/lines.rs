@@ -1,11 +1,11 @@
 //! One event as one line, for logs and for what scrolls above the live view.
 
 use super::task::{Phase, Wait};
-use super::{ABOVE, State, words};
+use super::{ABOVE, State, format};
+use crate::cassette;
 use crate::escape;
+use crate::goal_request::origin;
 use crate::paint::Paint;
-use crate::sentence::origin;
-use crate::tape;
 use convoke_model::{
     BudgetAction, BudgetSpent, ChildSpec, Event, Failure, LimitAdapted, LimitReason, LimitSetting,
     MergeStrategy, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor, reason,
@@ -22,12 +22,12 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::RunStarted(started) => run_started(started),
         Event::RunOwned { epoch, .. } if *epoch > 1 => "resumed".to_owned(),
         Event::RunReopened(reopened) => {
-            format!("reopened {}", words::plural(reopened.tasks.len() as u64, "task"))
+            format!("reopened {}", format::plural(reopened.tasks.len() as u64, "task"))
         }
         Event::PlanChanged(changed) => plan_changed(&changed.dropped),
         Event::TaskStarted { task, until, .. } => task_started(&name(task), *until, at),
         Event::FannedOut { task, count, .. } => {
-            format!("{}: {}", name(task), words::plural((*count).into(), "item"))
+            format!("{}: {}", name(task), format::plural((*count).into(), "item"))
         }
         Event::MergeStarted { task, strategy, sources, missing, .. } => {
             merge_started(&name(task), *strategy, sources, missing)
@@ -40,10 +40,10 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::PhaseDecided(decided) => {
             format!("{}: {} ({})", name(&decided.task), decided.chosen, decided.reason)
         }
-        Event::Guided { text, by } => format!("guidance of {by}: {}", words::first_line(text)),
+        Event::Guided { text, by } => format!("guidance of {by}: {}", format::first_line(text)),
         Event::Announced { task, kind, .. } => format!("{} announces {kind}", name(task)),
         Event::OutputsMissed { task, missing } => {
-            format!("{} does without {}", name(task), words::plural(missing.len() as u64, "output"))
+            format!("{} does without {}", name(task), format::plural(missing.len() as u64, "output"))
         }
         Event::AttemptStarted { task, attempt, .. } => attempt_started(state, task, *attempt),
         Event::AttemptFinished { task, usage, .. } => finished(state, task, *usage, at, paint),
@@ -61,7 +61,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::AttemptLost { task, .. } => format!("{} was cut off", name(task)),
         Event::CallLost { task, worst, .. } => call_lost(&name(task), worst),
         Event::RetryScheduled { task, at: when } => {
-            format!("{} again in {}", name(task), words::duration(when.since(at)))
+            format!("{} again in {}", name(task), format::duration(when.since(at)))
         }
         Event::TaskSucceeded { task, .. } => finished(state, task, Usage::default(), at, paint),
         Event::TaskFailed { task, failure } => task_failed(state, task, failure, paint),
@@ -81,7 +81,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         }
         Event::BudgetSpent(spent) => budget_spent(spent, paint),
         Event::ContextTrimmed { task, strategy, steps } => trimmed(&name(task), strategy, steps),
-        Event::HookRendered { hook, text, .. } => format!("{}: {}", hook.word(), words::first_line(text)),
+        Event::HookRendered { hook, text, .. } => format!("{}: {}", hook.word(), format::first_line(text)),
         Event::Noted { task, message, .. } => noted(task.as_ref().map(name), message, paint),
         Event::StopRequested { now, by } => stop_requested(*now, by),
         Event::RunParked { waiting } => parked(waiting),
@@ -95,8 +95,8 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
 /// A task as a line names it: its path, by which every command knows it, and its own words where it has some.
 fn called(state: &State, task: &TaskId) -> String {
     match state.titles.of(task) {
-        Some(title) => format!("{} ({})", words::task(task), words::fit(title, TITLE)),
-        None => words::task(task),
+        Some(title) => format!("{} ({})", format::task(task), format::fit(title, TITLE)),
+        None => format::task(task),
     }
 }
 
@@ -106,10 +106,10 @@ fn merge_started(task: &str, strategy: MergeStrategy, sources: &[TaskId], missin
         count => format!(", {count} missing"),
     };
     match (strategy, sources) {
-        (MergeStrategy::Verify, [answer, ..]) => format!("{task} examines {}", words::task(answer)),
+        (MergeStrategy::Verify, [answer, ..]) => format!("{task} examines {}", format::task(answer)),
         (MergeStrategy::Progressive, []) => format!("{task} merges outputs as they arrive{lacks}"),
         _ => {
-            let outputs = words::plural(sources.len() as u64, "output");
+            let outputs = format::plural(sources.len() as u64, "output");
             format!("{task} merges {outputs}{lacks} ({})", strategy.word())
         }
     }
@@ -117,38 +117,38 @@ fn merge_started(task: &str, strategy: MergeStrategy, sources: &[TaskId], missin
 
 fn asked(task: &str, questions: &[ChildSpec]) -> String {
     let word = questions.first().map_or("", |question| question.kind.word());
-    format!("{task} asks {} ({word})", words::plural(questions.len() as u64, "question"))
+    format!("{task} asks {} ({word})", format::plural(questions.len() as u64, "question"))
 }
 
 /// How a text begins that has just grown.
 pub fn grown(state: &State, question: &TaskId) -> Option<String> {
-    let task = state.growing.asker(question)?;
-    let so_far = state.growing.get(&task)?;
-    let merges = words::plural(so_far.merges.into(), "merge");
-    let task = words::task(&task);
+    let task = state.partial_merges.asker(question)?;
+    let so_far = state.partial_merges.get(&task)?;
+    let merges = format::plural(so_far.merges.into(), "merge");
+    let task = format::task(&task);
     Some(escape::line(&format!("{task} so far ({merges}): {}", so_far.head.as_deref()?)).into_owned())
 }
 
 fn call_lost(task: &str, worst: &Usage) -> String {
-    let worst = words::usage(worst).unwrap_or_else(|| "nothing".to_owned());
+    let worst = format::usage(worst).unwrap_or_else(|| "nothing".to_owned());
     format!("{task}: the outcome of a call is unknown; {worst}, its upper bound, counts as spent")
 }
 
 fn run_started(started: &RunStarted) -> String {
-    let tape = tape::words(&started.metadata);
-    format!("run {} of {} ({}){tape}", started.run, started.workflow, origin(&started.file))
+    let cassette = cassette::words(&started.metadata);
+    format!("run {} of {} ({}){cassette}", started.run, started.workflow, origin(&started.file))
 }
 
 fn plan_changed(dropped: &[TaskId]) -> String {
     format!(
         "the workflow file changed: {} start from the beginning",
-        words::plural(dropped.len() as u64, "task")
+        format::plural(dropped.len() as u64, "task")
     )
 }
 
 fn task_started(task: &str, until: Option<Timestamp>, at: Timestamp) -> String {
     match until {
-        Some(moment) => format!("{task} waits {}", words::duration(moment.since(at))),
+        Some(moment) => format!("{task} waits {}", format::duration(moment.since(at))),
         None => format!("{task} started"),
     }
 }
@@ -170,10 +170,10 @@ fn attempt_started(state: &State, task: &TaskId, attempt: u32) -> String {
 fn finished(state: &State, task: &TaskId, used: Usage, at: Timestamp, paint: Paint) -> String {
     let mut text = format!("{} {}", called(state, task), paint.good("done"));
     let Some(known) = state.tasks.get(task) else { return text };
-    text.push_str(&format!(" in {}", words::duration(state.absences.worked(known.started, at))));
+    text.push_str(&format!(" in {}", format::duration(state.absences.worked(known.started, at))));
     let mut all = known.usage;
     all += used;
-    if let Some(used) = words::usage(&all) {
+    if let Some(used) = format::usage(&all) {
         text.push_str(&format!(", {used}"));
     }
     text
@@ -185,7 +185,7 @@ fn adapted(change: &LimitAdapted, at: Timestamp) -> String {
     match (setting, *to) {
         (LimitSetting::ShutUntil, 0) => format!("{resource} is open again ({why})"),
         (LimitSetting::ShutUntil, until) => {
-            format!("{resource} waits {} ({why})", words::duration(Timestamp(until).since(at)))
+            format!("{resource} waits {} ({why})", format::duration(Timestamp(until).since(at)))
         }
         _ if resource.ends_with("(money)") => {
             let dollars = |micros: u64| format!("${:.4}", micros as f64 / 1e6);
@@ -207,7 +207,7 @@ fn is_amount(resource: &str) -> bool {
 }
 
 fn tool_called(task: &str, tool: &str, ms: u64, failed: bool, paint: Paint) -> String {
-    let took = words::duration(std::time::Duration::from_millis(ms));
+    let took = format::duration(std::time::Duration::from_millis(ms));
     let end = if failed { format!(", {}", paint.warn("failed")) } else { String::new() };
     format!("{task} called {tool} in {took}{end}")
 }
@@ -217,18 +217,18 @@ fn attempt_failed(state: &State, task: &TaskId, attempt: u32, failure: &Failure,
     if matches!(failure.reason.as_deref(), Some(reason::INTERRUPTED | reason::INTERRUPTED_UNSTARTED)) {
         return format!("{name} stopped; it is tried again on resume");
     }
-    let words = match state.told.is_as_before(task, &failure.message) {
+    let words = match state.shown_failures.is_as_before(task, &failure.message) {
         true => ", as before".to_owned(),
-        false => format!(": {}", words::first_line(&failure.message)),
+        false => format!(": {}", format::first_line(&failure.message)),
     };
     format!("{name} {} attempt {attempt} ({}){words}", paint.warn("failed"), failure.class)
 }
 
 /// Words of what failed inside, which have a line of their own already, are not repeated.
 fn task_failed(state: &State, task: &TaskId, failure: &Failure, paint: Paint) -> String {
-    let message = state.told.refer(Some(task), &failure.message, ABOVE);
-    let words = match (state.told.alike(task, &failure.message), words::first_line(&message)) {
-        (Some(other), _) => format!(", as {}", words::task(other)),
+    let message = state.shown_failures.refer(Some(task), &failure.message, ABOVE);
+    let words = match (state.shown_failures.alike(task, &failure.message), format::first_line(&message)) {
+        (Some(other), _) => format!(", as {}", format::task(other)),
         (None, words) if words.is_empty() => words,
         (None, words) => format!(": {words}"),
     };
@@ -237,18 +237,18 @@ fn task_failed(state: &State, task: &TaskId, failure: &Failure, paint: Paint) ->
 
 fn route(from: &TaskId, to: &TaskId, on_error: bool) -> String {
     let why = if on_error { " (on_error)" } else { "" };
-    format!("{} -> {}{why}", words::task(from), words::task(to))
+    format!("{} -> {}{why}", format::task(from), format::task(to))
 }
 
 fn over_budget(spent: u64, budget: u64, paint: Paint) -> String {
-    let words = format!("budget exceeded: {} of {}", words::money(spent), words::money(budget));
+    let words = format!("budget exceeded: {} of {}", format::money(spent), format::money(budget));
     paint.warn(&words)
 }
 
 fn budget_spent(spent: &BudgetSpent, paint: Paint) -> String {
     let budget = &spent.budget;
     let amount =
-        |amount: u64| if budget.ends_with("(money)") { words::money(amount) } else { words::count(amount) };
+        |amount: u64| if budget.ends_with("(money)") { format::money(amount) } else { format::count(amount) };
     let (used, limit) = (amount(spent.used), amount(spent.limit));
     match spent.then {
         BudgetAction::Report => paint.warn(&format!("{budget} passed: {used} of {limit}")),
@@ -262,7 +262,7 @@ fn trimmed(task: &str, strategy: &str, steps: &[String]) -> String {
 
 fn noted(task: Option<String>, message: &str, paint: Paint) -> String {
     let about = task.map(|task| format!("{task}: ")).unwrap_or_default();
-    format!("{} {about}{}", paint.warn("note:"), words::first_line(message))
+    format!("{} {about}{}", paint.warn("note:"), format::first_line(message))
 }
 
 fn stop_requested(now: bool, by: &str) -> String {
@@ -270,12 +270,17 @@ fn stop_requested(now: bool, by: &str) -> String {
 }
 
 fn parked(waiting: &[TaskId]) -> String {
-    let names: Vec<_> = waiting.iter().map(words::task).collect();
+    let names: Vec<_> = waiting.iter().map(format::task).collect();
     format!("parked: waiting for {}", names.join(", "))
 }
 
 fn run_finished(state: &State, status: RunStatus, at: Timestamp) -> String {
-    format!("{} {} in {}", state.workflow, status.word().replace('_', " "), words::duration(state.worked(at)))
+    format!(
+        "{} {} in {}",
+        state.workflow,
+        status.word().replace('_', " "),
+        format::duration(state.worked(at))
+    )
 }
 
 #[cfg(test)]

@@ -5,22 +5,22 @@
 
 mod activity;
 mod block;
-mod fold;
-mod growing;
+pub mod format;
 mod lines;
 mod outline;
+mod partial_merges;
+mod rows;
 mod screen;
+mod shown_failures;
 mod state;
 mod task;
 mod titles;
-mod told;
-pub mod words;
 
 pub use activity::Doing;
 pub use block::block;
-pub use growing::Growing;
 pub use lines::{grown, line};
 pub use outline::Outline;
+pub use partial_merges::PartialMerges;
 pub use screen::{Screen, size};
+pub use shown_failures::{ABOVE, ShownFailures};
 pub use state::State;
-pub use told::{ABOVE, Told};

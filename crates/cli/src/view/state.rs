@@ -4,10 +4,10 @@
 //! that a run of 100 000 tasks can be watched.
 
 use super::activity::Activity;
+use super::shown_failures::ShownFailures;
 use super::task::{End, Members, Phase, Task, Wait};
 use super::titles::Titles;
-use super::told::Told;
-use super::{Growing, Outline, words};
+use super::{Outline, PartialMerges, format};
 use convoke_model::{
     Absences, ChildKind, ChildSpec, Ending, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage,
     WaitsFor,
@@ -45,13 +45,13 @@ pub struct State {
     /// The step whose failure ended the run.
     pub failed_step: Option<TaskId>,
     /// Merges whose text grows.
-    pub growing: Growing,
-    /// What tasks are doing at this moment, where somebody tells.
+    pub partial_merges: PartialMerges,
+    /// What tasks are doing at this moment, as far as they report it.
     pub activity: Activity,
-    /// What tasks are about, in the words of whoever planned them.
+    /// The titles of tasks, from the plan of their goal.
     pub titles: Titles,
     /// Which failures were told to the person who watches; filled by the watcher, not by events.
-    pub told: Told,
+    pub shown_failures: ShownFailures,
     /// What the plan says in advance.
     pub outline: Outline,
     expected: HashSet<TaskId>,
@@ -83,19 +83,19 @@ impl Ended {
 
     /// In words: `12 steps`, or `12 steps done, 1 failed`.
     pub fn words(&self) -> String {
-        let (steps, others) = (words::plural(self.succeeded, "step"), self.others());
+        let (steps, others) = (format::plural(self.succeeded, "step"), self.others());
         if others.is_empty() { steps } else { format!("{steps} done{others}") }
     }
 
     /// The same where it is said already that these are steps: `12 done, 1 failed`.
     pub fn short_words(&self) -> String {
-        format!("{} done{}", words::count(self.succeeded), self.others())
+        format!("{} done{}", format::count(self.succeeded), self.others())
     }
 
     fn others(&self) -> String {
         let others = [(self.failed, "failed"), (self.skipped, "skipped"), (self.cancelled, "cancelled")];
         let others = others.iter().filter(|(count, _)| *count > 0);
-        let others = others.map(|(count, word)| format!(", {} {word}", words::count(*count)));
+        let others = others.map(|(count, word)| format!(", {} {word}", format::count(*count)));
         others.collect()
     }
 
@@ -162,7 +162,7 @@ impl State {
         let (at, seq) = (stamped.at, stamped.seq);
         self.absences.take(stamped);
         self.last = at;
-        self.growing.apply(&stamped.event);
+        self.partial_merges.apply(&stamped.event);
         self.activity.apply(&stamped.event);
         self.titles.apply(&stamped.event);
         match &stamped.event {

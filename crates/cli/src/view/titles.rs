@@ -1,8 +1,8 @@
-//! What tasks are about, in the words of whoever planned them: `count the words`, not `goal/1/execute[1]`.
+//! The titles of tasks, from the plan of their goal: `count the words`, not `goal/1/execute[1]`.
 //!
 //! A fold like the others. Only goals give their tasks words; every other task goes by its name.
 
-use super::words;
+use super::format;
 use convoke_model::{ChildKind, ChildSpec, Event, Role, TaskId};
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ impl Titles {
 
     fn words(&self, asks: &TaskId, question: &ChildSpec) -> Option<String> {
         let role = match &question.kind {
-            ChildKind::Item(item) => return Some(words::first_line(&item.description)),
+            ChildKind::Item(item) => return Some(format::first_line(&item.description)),
             ChildKind::Collect { .. } => Role::Collect,
             ChildKind::Role { role, .. } => *role,
             _ => return None,
@@ -36,7 +36,7 @@ impl Titles {
         Some(match (self.of(asks), verb(role)) {
             (Some(about), None) => about.to_owned(),
             (Some(about), Some(verb)) => format!("{verb}: {about}"),
-            (None, verb) => format!("{}: {}", words::task(asks), verb.unwrap_or(role.word())),
+            (None, verb) => format!("{}: {}", format::task(asks), verb.unwrap_or(role.word())),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Answers for gates: from the person at the terminal, or the first option where gates are to be skipped.
 
-use super::Inflow;
-use crate::gate::{self, Asked, HandIn, Keyboard, Terminal};
+use super::EventFeed;
+use crate::gate::{self, Asked, Keyboard, Submission, Terminal};
 use crate::given_plan;
 use convoke_engine::Handle;
 use convoke_journal::{Reader, StateDir};
@@ -15,15 +15,15 @@ use std::sync::Arc;
 pub enum Manner {
     /// The person at the terminal.
     Terminal,
-    /// Nobody: the first option, and no answer to questions that have none.
+    /// No person: the first option, and no answer to questions that have none.
     FirstOption,
 }
 
-/// Hears what became of asking somebody.
+/// Receives the outcome of a question to a person.
 pub trait Hearer: Send {
     /// An answer was handed in.
     fn answered(&self);
-    /// Nobody is asked here any more; what becomes of the question, in words.
+    /// No person is asked here any more; what becomes of the question, in words.
     fn leave(&self) -> &'static str;
 }
 
@@ -45,7 +45,7 @@ pub struct Asker {
     pub manner: Manner,
     /// Who hears the answers.
     pub hearer: Box<dyn Hearer>,
-    /// Ring the bell when somebody is asked.
+    /// Ring the bell when a person is asked.
     pub bell: bool,
     /// Where the run is kept.
     pub state: StateDir,
@@ -60,43 +60,43 @@ pub struct Asker {
 impl Asker {
     /// Sees to one gate: an answer is handed in. Where there is none the gate stays open, and the run parks when nothing
     /// else is left to do.
-    pub fn see_to(&self, inflow: &mut Inflow, task: &TaskId, ask: &Payload) {
-        let (again, question) = (!inflow.asked(task), inflow.question(task));
+    pub fn see_to(&self, feed: &mut EventFeed, task: &TaskId, ask: &Payload) {
+        let (again, question) = (!feed.asked(task), feed.question(task));
         let asked = match (self.question(ask), self.manner) {
-            (Some(ask), Manner::Terminal) => self.ask_at_terminal(inflow, task, &ask),
+            (Some(ask), Manner::Terminal) => self.ask_at_terminal(feed, task, &ask),
             // What was refused once would be refused again.
             (Some(ask), Manner::FirstOption) if !again => {
-                first_option(inflow, task, &ask).map_or(Asked::Closed, Asked::Answered)
+                first_option(feed, task, &ask).map_or(Asked::Closed, Asked::Answered)
             }
             _ => Asked::Closed,
         };
         match (asked, question) {
-            (Asked::Answered(answer), Some(question)) => self.hand_in(inflow, task, question, answer),
-            (Asked::Closed, _) => self.leave(inflow, task),
+            (Asked::Answered(answer), Some(question)) => self.submit(feed, task, question, answer),
+            (Asked::Closed, _) => self.leave(feed, task),
             _ => {}
         }
     }
 
-    fn hand_in(&self, inflow: &mut Inflow, task: &TaskId, question: u64, answer: Answer) {
+    fn submit(&self, feed: &mut EventFeed, task: &TaskId, question: u64, answer: Answer) {
         let (state, run, by) = (&self.state, &self.run, self.by.as_str());
-        match (HandIn { state, run, task, question, by }).send(answer) {
+        match (Submission { state, run, task, question, by }).send(answer) {
             Ok(Ok(())) => self.hearer.answered(),
-            Ok(Err(refused)) => inflow.lines.push(refused.words(run, task)),
+            Ok(Err(refused)) => feed.lines.push(refused.words(run, task)),
             Err(error) => {
-                inflow.lines.push(format!("the answer to `{task}` could not be kept: {error}"));
-                self.leave(inflow, task);
+                feed.lines.push(format!("the answer to `{task}` could not be kept: {error}"));
+                self.leave(feed, task);
             }
         }
     }
 
-    /// Nobody answers here any more, which is said.
-    fn leave(&self, inflow: &mut Inflow, task: &TaskId) {
+    /// Says that no person answers here any more.
+    fn leave(&self, feed: &mut EventFeed, task: &TaskId) {
         let why = match self.manner {
             Manner::Terminal => "the input was closed (Ctrl-D)",
             Manner::FirstOption => "--skip-gates does not answer this",
         };
-        inflow.ask_nobody();
-        inflow.lines.push(format!("{why}: `{task}` stays unanswered; {}", self.hearer.leave()));
+        feed.ask_nobody();
+        feed.lines.push(format!("{why}: `{task}` stays unanswered; {}", self.hearer.leave()));
     }
 
     fn question(&self, ask: &Payload) -> Option<Ask> {
@@ -111,11 +111,11 @@ impl Asker {
     }
 
     /// What is typed and changed is judged before it is handed over.
-    fn ask_at_terminal(&self, inflow: &mut Inflow, task: &TaskId, ask: &Ask) -> Asked {
+    fn ask_at_terminal(&self, feed: &mut EventFeed, task: &TaskId, ask: &Ask) -> Asked {
         let judge = |text: &str| given_plan::complaints(given_plan::goal_of(&self.plan, task)?, text);
         let mut keyboard = Keyboard::new(|| {
-            inflow.take_what_is_there();
-            !inflow.is_open(task)
+            feed.take_what_is_there();
+            !feed.is_open(task)
         });
         if self.bell {
             gate::ring();
@@ -131,9 +131,9 @@ impl Asker {
 
 /// What `--skip-gates` answers. It is no word on what programs may do (a coding agent asks for permission), nor on whether
 /// something that may have happened is done again or more money is spent.
-fn first_option(inflow: &Inflow, task: &TaskId, ask: &Ask) -> Option<Answer> {
+fn first_option(feed: &EventFeed, task: &TaskId, ask: &Ask) -> Option<Answer> {
     match ask {
-        Ask::Choice { .. } if inflow.state.kind(task) == Some("agent") => None,
+        Ask::Choice { .. } if feed.state.kind(task) == Some("agent") => None,
         Ask::Choice { options, .. } => {
             let value = options.first().map(|option| option.value.clone()).unwrap_or_default();
             Some(Answer::Choice { value, input: IndexMap::new() })

@@ -1,4 +1,4 @@
-//! Lines that a person types while a goal is worked on: each is said to whoever is asked next.
+//! Lines that a person types while a goal is worked on: each becomes guidance for the next call.
 
 use crate::gate::read_typed;
 use convoke_engine::Handle;

@@ -4,14 +4,14 @@
 //! reaches the state once, however slow the terminal is.
 
 mod asker;
-mod flood;
+mod event_feed;
 mod guide;
-mod inflow;
 mod printer;
+mod repeats;
 
 pub use asker::{Asker, Hearer, Manner};
+pub use event_feed::{EventFeed, Texts, Update};
 pub use guide::Guide;
-pub use inflow::{Inflow, News, Texts};
 
 use crate::console::Voice;
 use crate::paint::Paint;
@@ -36,38 +36,38 @@ pub struct Watch {
     pub history: Option<History>,
     /// Reads what events only name.
     pub texts: Texts,
-    /// Who answers gates; `None` where nobody does and the run parks.
+    /// Answers gates; `None`: the run parks at them.
     pub asker: Option<Asker>,
-    /// Who passes on what is typed meanwhile; `None` where that is nobody's business.
+    /// Passes on what is typed meanwhile; `None`: input is not read.
     pub guide: Option<Guide>,
 }
 
 impl Watch {
     /// Starts watching; the thread ends with the last sender and gives the state at the end.
-    pub fn start(self, news: Receiver<News>) -> JoinHandle<State> {
+    pub fn start(self, updates: Receiver<Update>) -> JoinHandle<State> {
         let thread = std::thread::Builder::new().name("watch".to_owned());
-        thread.spawn(move || self.run(news)).expect("a thread can be started")
+        thread.spawn(move || self.run(updates)).expect("a thread can be started")
     }
 
-    fn run(mut self, news: Receiver<News>) -> State {
+    fn run(mut self, updates: Receiver<Update>) -> State {
         let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice));
-        let mut inflow = Inflow::new(news, State::new(self.outline), printer.wants(), self.texts);
+        let mut feed = EventFeed::new(updates, State::new(self.outline), printer.wants(), self.texts);
         if let Some(history) = self.history.take() {
-            inflow.remember(&history());
+            feed.remember(&history());
         }
-        while !inflow.is_closed() {
-            inflow.wait();
-            printer.print(&mut inflow);
+        while !feed.is_closed() {
+            feed.wait();
+            printer.print(&mut feed);
             if let Some(guide) = &mut self.guide {
                 guide.listen();
             }
-            if let (Some(asker), Some((task, ask))) = (&self.asker, inflow.next_gate()) {
-                printer.pause(&mut inflow);
-                asker.see_to(&mut inflow, &task, &ask);
+            if let (Some(asker), Some((task, ask))) = (&self.asker, feed.next_gate()) {
+                printer.pause(&mut feed);
+                asker.see_to(&mut feed, &task, &ask);
             }
         }
-        printer.pause(&mut inflow);
-        inflow.into_state()
+        printer.pause(&mut feed);
+        feed.into_state()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Puts what came in on standard error: a live block, or one line per event, or only what must be known.
 
-use super::inflow::{FRAME, Inflow};
+use super::event_feed::{EventFeed, FRAME};
 use crate::console::Voice;
 use crate::paint::Paint;
 use crate::stdio;
-use crate::view::{Screen, block, size, words};
+use crate::view::{Screen, block, format, size};
 use convoke_model::{Event, Timestamp};
 use std::io::Stderr;
 use std::time::Instant;
@@ -44,7 +44,7 @@ impl Wants {
 
     /// The line with the time of day, where lines make a log.
     pub fn dated(&self, at: Timestamp, text: String) -> String {
-        if self.live { text } else { format!("{} {text}", words::clock(at)) }
+        if self.live { text } else { format!("{} {text}", format::clock(at)) }
     }
 }
 
@@ -104,41 +104,41 @@ impl Printer {
     }
 
     /// Prints what is due. A terminal that cannot be written to must not end the run, so errors are dropped.
-    pub fn print(&mut self, inflow: &mut Inflow) {
+    pub fn print(&mut self, feed: &mut EventFeed) {
         match self.wants.live {
-            false => self.print_lines(inflow),
-            true if self.drawn.is_none_or(|at| at.elapsed() >= FRAME) => self.draw(inflow),
+            false => self.print_lines(feed),
+            true if self.drawn.is_none_or(|at| at.elapsed() >= FRAME) => self.draw(feed),
             true => {}
         }
     }
 
     /// Takes the block away and prints what is left, so that something else can use the terminal.
-    pub fn pause(&mut self, inflow: &mut Inflow) {
+    pub fn pause(&mut self, feed: &mut EventFeed) {
         self.screen.clear(size().0).ok();
         self.drawn = None;
-        inflow.lines = self.shown(std::mem::take(&mut inflow.lines));
-        self.print_lines(inflow);
+        feed.lines = self.shown(std::mem::take(&mut feed.lines));
+        self.print_lines(feed);
     }
 
     fn shown(&self, lines: Vec<String>) -> Vec<String> {
         if self.wants.live { shortened(lines) } else { lines }
     }
 
-    fn print_lines(&self, inflow: &mut Inflow) {
-        if inflow.lines.is_empty() {
+    fn print_lines(&self, feed: &mut EventFeed) {
+        if feed.lines.is_empty() {
             return;
         }
-        let text = inflow.lines.join("\n");
-        inflow.lines.clear();
+        let text = feed.lines.join("\n");
+        feed.lines.clear();
         stdio::err(&text);
     }
 
-    fn draw(&mut self, inflow: &mut Inflow) {
+    fn draw(&mut self, feed: &mut EventFeed) {
         let (width, height) = size();
-        let above = shortened(std::mem::take(&mut inflow.lines));
-        let now = self.now(inflow.state.last);
+        let above = shortened(std::mem::take(&mut feed.lines));
+        let now = self.now(feed.state.last);
         // One row stays free for the cursor, and a third of the window for what scrolls above.
-        let block = block(&inflow.state, now, width, (height * 2 / 3).max(4), self.wants.paint);
+        let block = block(&feed.state, now, width, (height * 2 / 3).max(4), self.wants.paint);
         self.screen.draw(&above, &block, width).ok();
         self.drawn = Some(Instant::now());
     }
@@ -161,7 +161,7 @@ fn shortened(mut lines: Vec<String>) -> Vec<String> {
     let room = MOST_ABOVE.saturating_sub(kept.len());
     let skipped = rest.len().saturating_sub(room);
     if skipped > 0 {
-        kept.push(format!("… {} more lines", words::count(skipped as u64)));
+        kept.push(format!("… {} more lines", format::count(skipped as u64)));
     }
     kept.extend(rest.into_iter().skip(skipped));
     kept

@@ -163,7 +163,7 @@ agents:
     }
 }
 
-/// Whoever reads `reason` beside `status` learns why it is not better; what was answered stays in `message`.
+/// `reason` beside `status` says why the status is not better; the answer stays in `message`.
 #[test]
 fn the_reason_of_a_goal_that_did_not_succeed_is_not_the_answers_word() {
     let reason = |tasks: &[Value], execute: &Value| {

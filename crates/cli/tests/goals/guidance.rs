@@ -28,7 +28,7 @@ fn lines_that_are_typed_meanwhile_are_guidance() {
     let typed = world.work().join("typed");
     let made = std::process::Command::new("mkfifo").arg(&typed).status();
     assert!(made.expect("mkfifo is there").success());
-    // Both ends, so that opening it waits for nobody.
+    // Both ends, so that opening it does not wait.
     let mut keyboard = std::fs::OpenOptions::new().read(true).write(true).open(&typed).expect("a pipe");
     let mut command = world.command(&["goal", "go on", "--interactive"]);
     command.stdin(keyboard.try_clone().expect("a second handle"));

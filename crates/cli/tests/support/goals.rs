@@ -17,12 +17,12 @@ pub fn skipped(id: &str, reason: &str) -> Value {
     })
 }
 
-/// What somebody who did a task says.
+/// The answer of a task.
 pub fn done(result: &str) -> Value {
     json!({ "result": result, "summary": format!("it is {result}"), "goal_achieved": true, "reason": "done" })
 }
 
-/// What whoever answers the person says.
+/// The answer of the finaliser.
 pub fn answer(message: &str) -> Value {
     json!({ "message": message, "next_steps": "", "issues": "", "reason": "all tasks were done" })
 }

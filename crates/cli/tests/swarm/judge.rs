@@ -19,7 +19,7 @@ pub struct Found {
     pub tasks: usize,
     /// Attempts that were cut off because their lease ran out.
     pub fences: usize,
-    /// Attempts that nobody knows the end of, after a kill or a fence.
+    /// Attempts with an unknown end, after a kill or a fence.
     pub lost: usize,
     /// Prompts that were answered more than once.
     pub answered_again: usize,
@@ -158,7 +158,7 @@ pub fn by_prompt(seen: &Seen) -> HashMap<Prompt, Vec<Request>> {
 }
 
 /// How long it took from each kill until nothing was the dead process's any more, for those that held something. Kills
-/// during which a stopped process had the tables in its hands are left out: nobody can be given anything then.
+/// during which a stopped process had the tables in its hands are left out: no lease can be granted then.
 pub fn times_to_get_back(troubles: &[Trouble], samples: &[Sample]) -> Vec<Duration> {
     let kills = troubles.iter().filter(|trouble| trouble.kind == Kind::Kill);
     kills.filter_map(|kill| time_to_get_back(kill, samples)).collect()
@@ -178,7 +178,7 @@ fn time_to_get_back(kill: &Trouble, samples: &[Sample]) -> Option<Duration> {
     (!stuck).then(|| Duration::from_micros(after[back].at - kill.begin))
 }
 
-/// The most leases that a process got while it was stopped: nobody should be given what he cannot use.
+/// The most leases that a process got while it was stopped: a stopped process cannot use a lease.
 pub fn most_gained(troubles: &[Trouble], samples: &[Sample]) -> usize {
     let stops = troubles.iter().filter(|trouble| trouble.kind == Kind::Stop);
     stops.map(|stop| gained(stop, samples)).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Conversations under a model's limit, performed by whoever has room: owners that share, and workers that take from them.
+//! Conversations under a model's limit, performed by processes with room: owners that share, and workers that claim from them.
 //! All of them are stopped and killed.
 
 use super::judge;
@@ -113,7 +113,7 @@ impl Mixed {
         }
     }
 
-    /// Each run by its journal: every task has ended once, and ends that nobody knows have a reason.
+    /// Each run by its journal: every task has ended once, and unknown ends have a reason.
     fn judge_runs(&self) -> (usize, usize, usize) {
         let (mut runs, mut taken, mut lost) = (0, 0, 0);
         for lane in 0..self.shape.lanes {

@@ -1,4 +1,4 @@
-//! Pictures of the shared table, taken at intervals by somebody who takes no part.
+//! Pictures of the shared table, taken at intervals by an observer that takes no part.
 
 use super::provider::Watch;
 use convoke_capacity::{Capacity, LeaseState, Snapshot};
@@ -18,9 +18,9 @@ pub struct Sample {
     pub at: u64,
     /// By process id.
     pub instances: BTreeMap<u32, Part>,
-    /// Leases in quarantine, whoever had them.
+    /// Leases in quarantine, of all processes.
     pub quarantined: usize,
-    /// The tables are in the hands of a process that is stopped: nobody can be given anything.
+    /// The tables are in the hands of a process that is stopped: no lease can be granted.
     pub stuck: bool,
     /// A change ran into the picture.
     pub torn: bool,
@@ -98,7 +98,7 @@ impl Sample {
         self.quarantined + self.instances.values().map(|part| part.in_use).sum::<usize>()
     }
 
-    /// What nobody can use: leases of stopped processes, and those in quarantine.
+    /// Unusable capacity: leases of stopped processes, and those in quarantine.
     pub fn kept(&self) -> usize {
         let stopped = self.instances.values().filter(|part| part.stopped);
         self.quarantined + stopped.map(|part| part.in_use).sum::<usize>()

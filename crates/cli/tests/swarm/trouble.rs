@@ -70,7 +70,7 @@ impl TroubleMaker {
         let lease = shape.lease.as_millis() as u64;
         let made = if self.random.below(KILLS) == 0 {
             let killed = lane.kill(world, shape, watch);
-            // Whoever was stopped is not any more.
+            // Stopped processes go on.
             killed.inspect(|kill| self.note_end((kill.lane, kill.round), kill.end))
         } else {
             let length = match self.random.below(LONG) {

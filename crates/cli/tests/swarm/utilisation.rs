@@ -3,13 +3,13 @@
 //! At the moment of each picture of the table, made use of is
 //!
 //! - every request in flight at the provider whose process is not stopped,
-//! - every lease in time of a process that is stopped, whatever its requests do: nobody else may have it,
+//! - every lease in time of a process that is stopped, whatever its requests do: no other process may have it,
 //! - every lease in quarantine, for the same reason,
 //!
 //! and never more than the limit. What a process holds and does not send with (its journal is written, its request is made)
 //! is not made use of, nor is what a dead process held until it is found. A moment counts for the time until the next
 //! picture, if work waits in every process that lives and is not stopped, and no stopped process has the tables in its hands:
-//! then nobody can be given anything.
+//! then no lease can be granted.
 
 use super::provider::Request;
 use super::samples::Sample;

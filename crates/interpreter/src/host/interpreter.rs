@@ -1,7 +1,7 @@
 //! One worker and the program in it.
 //!
 //! Whatever the program does ends as a [`Next`]: a dead worker is a failed program. A step that is given up in the
-//! middle (its future dropped) takes the worker with it, because nobody knows any more what it would say next.
+//! middle (its future dropped) takes the worker with it, because its next message is unknown.
 
 use super::link::{Ending, Link};
 use crate::answer::{Answer, Exception};
@@ -177,7 +177,7 @@ impl Interpreter {
         match link.exchange(&order, body, self.limits.frame(), self.limits.silence()).await {
             Ok((report, attached)) => {
                 let next = self.understood(report, attached, call);
-                // Whoever talks nonsense is not listened to again.
+                // A worker that breaks the protocol is not read again.
                 self.link = Some(link).filter(|_| !matches!(next, Err(Error::Nonsense(_))));
                 next
             }

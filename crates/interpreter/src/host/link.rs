@@ -104,7 +104,7 @@ impl Link {
         Death { signal: status.and_then(|it| it.signal()), code: status.and_then(|it| it.code()), by_host }
     }
 
-    /// What is left in the pipe. Nobody reads it before: a worker that complains without end only stops itself.
+    /// What is left in the pipe. It is not read before: a worker that complains without end only stops itself.
     fn complaint(&self) -> String {
         let mut bytes = vec![0; COMPLAINT];
         let length = self.stderr.try_read(&mut bytes).unwrap_or(0);

@@ -25,7 +25,7 @@ pub struct WorkerCommand {
     pub args: Vec<OsString>,
 }
 
-/// Whoever starts workers.
+/// Starts workers.
 pub struct Workers {
     launcher: Launcher,
     command: WorkerCommand,

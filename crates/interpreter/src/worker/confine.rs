@@ -67,7 +67,7 @@ fn is_alone() -> io::Result<()> {
 }
 
 fn close_descriptors() -> io::Result<()> {
-    // SAFETY: a system call without pointers; nobody in this process holds a descriptor beyond the three.
+    // SAFETY: a system call without pointers; this process holds no descriptor beyond the three.
     done(unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } as i64)
 }
 

@@ -274,7 +274,7 @@ impl Executor {
         (Report::Ended { value, cut_value, printed: self.print.take() }, session)
     }
 
-    /// The value of a program, for whoever reads it; or how large it is.
+    /// The value of a program, for its reader; or how large it is.
     fn shown(&self, object: &MontyObject) -> (Value, Option<u64>) {
         let most = self.limits.message_bytes;
         let size = object.deep_host_size() as u64;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub struct Print {
     /// How many more bytes are kept.
     room: u64,
-    /// What nobody was told yet.
+    /// Output that was not sent yet.
     new: Printed,
 }
 

@@ -51,7 +51,7 @@ pub fn apply() -> Result<(), seccompiler::Error> {
     let private = masked(3, libc::MAP_SHARED as u64, 0)?;
     rules.insert(libc::SYS_mmap, vec![SeccompRule::new(vec![not_executable()?, private])?]);
     rules.insert(libc::SYS_mprotect, vec![SeccompRule::new(vec![not_executable()?])?]);
-    // How a process aborts: a signal to itself, and to nobody else.
+    // How a process aborts: a signal to itself, and to no other process.
     let id = u64::from(std::process::id());
     let myself = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, id)?;
     rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(vec![myself])?]);

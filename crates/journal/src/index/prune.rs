@@ -1,4 +1,4 @@
-//! Takes away runs that nobody needs.
+//! Removes old runs.
 
 use super::{Index, RunRow};
 use crate::owner::claim;
@@ -40,7 +40,7 @@ impl Index {
         Ok(removed)
     }
 
-    /// Whether the run is (or would be) gone; not if somebody drives it.
+    /// Whether the run is (or would be) gone; not if a process drives it.
     fn take_away(&mut self, run: &RunId, dry_run: bool) -> Result<bool, Error> {
         let dir = self.state.run_dir(run);
         let Some(_claim) = claim(&dir)? else { return Ok(false) };

@@ -68,7 +68,7 @@ impl Index {
             listed.push(row);
         }
         match self.settle(&changed, known.keys()) {
-            // The index is an aid: a disk without room costs nobody a listing.
+            // The index is an aid: a listing works without room on the disk.
             Err(Error::DiskFull { .. }) => {}
             settled => settled?,
         }

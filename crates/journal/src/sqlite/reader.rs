@@ -1,4 +1,4 @@
-//! Looks into a journal, whether somebody writes to it or not.
+//! Reads a journal, whether a process writes to it or not.
 //!
 //! Every record is checked against the chain before its events are given out, so a reader never sees an event that was
 //! not written so. Writes nothing.

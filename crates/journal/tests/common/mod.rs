@@ -14,7 +14,7 @@ pub trait Store {
     fn first(&mut self) -> Box<dyn Journal>;
     /// The next one, after the last is gone.
     fn next(&mut self) -> Box<dyn Journal>;
-    /// Leaves a message for whoever owns the run.
+    /// Leaves a message for the owner of the run.
     fn send(&self, at: Timestamp, body: Message);
 }
 

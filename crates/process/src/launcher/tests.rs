@@ -150,7 +150,7 @@ async fn what_a_command_leaves_behind_may_still_speak_for_a_moment() {
     assert_eq!(group.reap().unwrap().code(), Some(0));
 }
 
-/// Somebody kills the supervisor: the command dies with it, and the mark finds those who left its group.
+/// The supervisor is killed: the command dies with it, and the mark finds those who left its group.
 #[tokio::test]
 async fn without_its_supervisor_a_command_does_not_go_on() {
     let launcher = Launcher::new("test", OnDrop::Kill);

@@ -38,7 +38,7 @@ async fn processes_die_with_the_thread_that_started_them() {
     assert_eq!(wait(child).await.signal(), Some(9));
 }
 
-/// It was started and handed over, and whoever wanted it is gone before it looks.
+/// It was started and handed over, and the caller is gone before it looks.
 #[tokio::test]
 async fn what_nobody_takes_ends_with_what_it_started() {
     let (mut reader, writer) = std::io::pipe().unwrap();
@@ -49,7 +49,7 @@ async fn what_nobody_takes_ends_with_what_it_started() {
     // Polled once, so that the order is given, and never again.
     assert!(futures::poll!(&mut starting).is_pending());
     drop(starting);
-    // The pipe ends when nobody holds it any more: not the shell, and not what it started.
+    // The pipe ends when no process holds it any more: not the shell, and not what it started.
     let ended = tokio::task::spawn_blocking(move || std::io::Read::read(&mut reader, &mut [0; 1]));
     assert_eq!(ended.await.unwrap().unwrap(), 0);
 }

@@ -1,7 +1,7 @@
 //! The tools of one server: what they are, and whether what goes in and out fits what they declare.
 //!
 //! Schemas are compiled once. One for arguments that cannot be compiled, or refers to another place, checks nothing: the
-//! server checks its arguments itself. One for data that cannot be compiled fits nothing: nobody else checks what comes
+//! server checks its arguments itself. One for data that cannot be compiled fits nothing: no other part checks what comes
 //! out. Commands check nothing themselves, so theirs must be good ([`Catalogue::checked`]).
 
 use super::content::failed;
@@ -45,7 +45,7 @@ impl Catalogue {
         Catalogue { entries }
     }
 
-    /// The same for tools whose arguments and results nobody else checks: each schema must be one that checks something.
+    /// The same for tools whose arguments and results no server checks: each schema must be one that checks something.
     pub fn checked(listed: Vec<rmcp::model::Tool>, allowed: Option<&[String]>) -> Result<Catalogue, String> {
         let catalogue = Catalogue::new(listed, allowed);
         for (name, entry) in catalogue.entries() {

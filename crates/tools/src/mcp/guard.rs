@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The most messages before the server answers our greeting.
 const BEFORE_GREETING: usize = 1_000;
 
-/// What is known of a server's manners, shared with whoever explains why a connection ended.
+/// Violations of the protocol by a server, shared with the code that explains why a connection ended.
 #[derive(Clone, Default)]
 pub struct Manners(Arc<State>);
 

@@ -1,7 +1,7 @@
 //! Keeps one server running for everybody who uses it.
 //!
-//! Whoever needs it first starts it, and whoever comes meanwhile waits for the same start, which goes on even if the
-//! first one stops waiting. A server that is gone is started anew by whoever needs it next, at a pace.
+//! The first caller starts it, and callers that come meanwhile wait for the same start, which goes on even if the
+//! first one stops waiting. A server that is gone is started anew by the next caller, at a pace.
 
 use super::catalogue::Catalogue;
 use super::connection::Connection;
@@ -38,7 +38,7 @@ struct State {
 }
 
 impl Keeper {
-    /// A server that nobody has needed yet.
+    /// A server that was not needed yet.
     pub fn new(name: &str, server: &Server, means: Arc<Means>) -> Keeper {
         let who = Who::new(name, description(&server.transport));
         let server = Arc::new(server.clone());

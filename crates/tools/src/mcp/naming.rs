@@ -10,7 +10,7 @@ const LONGEST: usize = 64;
 /// Characters of the hash that tells apart what would be the same.
 const HASH: usize = 8;
 
-/// A name for a tool that nobody has yet; it is taken then.
+/// An unused name for a tool; it is taken then.
 pub fn unique(taken: &mut HashSet<String>, server: &str, tool: &str) -> String {
     let plain = plain(&format!("{server}__{tool}"));
     let mut name = if plain.len() <= LONGEST { plain.clone() } else { hashed(&plain, server, tool, 0) };

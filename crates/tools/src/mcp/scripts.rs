@@ -27,7 +27,7 @@ pub struct Scripts<'a> {
     working_dir: Option<&'a str>,
 }
 
-/// Nobody hears how a tool's command goes: its caller tells how the call went.
+/// Reports of a tool's command are dropped: its caller reports the call.
 struct Nobody;
 
 impl Sink for Nobody {

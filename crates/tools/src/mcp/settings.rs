@@ -38,7 +38,7 @@ impl Default for Limits {
     }
 }
 
-/// What all servers of a run are started with. What nobody needs is not made.
+/// What all servers of a run are started with. Parts that no server needs are not made.
 pub struct Means {
     environment: Environment,
     launcher: OnceLock<Launcher>,

@@ -82,7 +82,7 @@ pub fn slow_start(who: &Who, limit: Duration, words: &str) -> Failure {
         .hint("a server with a longer `timeout` has that for its start too; one that downloads itself should be installed before")
 }
 
-/// It ended while a call was under way; nobody knows what the call did.
+/// It ended while a call was under way; the effect of the call is unknown.
 pub fn died(who: &Who, tool: &str, cause: &str) -> Failure {
     let message = format!("{who} went away while `{tool}` was under way: {cause}");
     Failure::new(Class::Transient, message).reason(DIED)
@@ -101,7 +101,7 @@ pub fn slow_call(who: &Who, tool: &str, limit: Duration) -> Failure {
         .hint("`timeout` of the server, in milliseconds, allows more")
 }
 
-/// Nobody waits for the call any more.
+/// The caller has stopped waiting for the call.
 pub fn cancelled(server: &str, tool: &str) -> Failure {
     Failure::new(Class::Cancelled, format!("server `{server}`: `{tool}` was cancelled"))
 }

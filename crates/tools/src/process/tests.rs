@@ -244,7 +244,7 @@ async fn a_silent_command_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("never");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    // Nobody ever writes there.
+    // No process writes there.
     let script = format!("echo begun; read word < {}", fifo.display());
     let silent = ScriptCall { idle: Some(Duration::from_millis(100)), ..sh(&script) };
     let announced = Announced::default();

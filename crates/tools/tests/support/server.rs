@@ -121,7 +121,7 @@ fn die() -> CallToolResult {
     std::process::exit(7)
 }
 
-/// The ids of this process and of a child of it that nobody ends.
+/// The ids of this process and of a child of it that is never ended.
 #[expect(clippy::zombie_processes, reason = "a child that nobody waits for is what this is about")]
 fn processes() -> CallToolResult {
     let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();

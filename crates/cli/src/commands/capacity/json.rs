@@ -100,7 +100,7 @@ fn amounts(amounts: &[(String, u32)]) -> Map<String, Value> {
     amounts.iter().map(|(name, amount)| (name.clone(), json!(amount))).collect()
 }
 
-/// Nobody has the number of a process that has gone.
+/// A process that has gone has no number.
 fn pid(pid: u32) -> Option<u32> {
     (pid != 0).then_some(pid)
 }

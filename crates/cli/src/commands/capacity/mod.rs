@@ -13,14 +13,14 @@ pub use text::{lines, plain};
 
 use crate::args::{CapacityArgs, CapacityCommand, Format};
 use crate::console::Console;
-use crate::driving::sharing::table_path;
+use crate::driving::machine_capacity::table_path;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
 use convoke_capacity::{Capacity, Snapshot};
 use std::path::PathBuf;
 
-/// What is said where nobody shares anything.
+/// The message without a table.
 pub const NOTHING_SHARED: &str =
     "no run of this state folder has shared capacity since the machine was started";
 
@@ -42,7 +42,7 @@ pub fn run(console: &Console, args: &CapacityArgs) -> Result<Exit, CommandFailur
     Ok(Exit::Success)
 }
 
-/// The table's path, and how it looks at this moment; `None` if there is none. Whoever holds it up is named.
+/// The table's path, and how it looks at this moment; `None` if there is none. A process that blocks it is named.
 pub fn look(console: &Console) -> Result<(PathBuf, Option<Snapshot>), CommandFailure> {
     let path = table_path(&stored::for_reading(console));
     let snapshot = if path.exists() { Capacity::observe(&path)? } else { None };

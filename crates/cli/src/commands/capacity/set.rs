@@ -4,7 +4,7 @@
 
 use super::{NOTHING_SHARED, look};
 use crate::console::Console;
-use crate::driving::sharing::MACHINE;
+use crate::driving::machine_capacity::MACHINE;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
@@ -26,14 +26,14 @@ pub fn run(console: &Console, limits: &[(String, String)]) -> Result<Exit, Comma
         )
         .hint("a limit can be set once a run has used it; until then the configuration states it: machine_concurrency, limits.…"));
     };
-    let wanted: Vec<_> = limits
+    let requested: Vec<_> = limits
         .iter()
-        .map(|(name, number)| wish(console, name, number, &snapshot))
+        .map(|(name, number)| requested_limit(console, name, number, &snapshot))
         .collect::<Result<_, _>>()?;
     let identity = Identity { label: "capacity set".to_owned(), ..Identity::default() };
     let table = Capacity::open(&path, &identity, Options::default())?;
     let origin = stored::actor("convoke capacity set");
-    for (name, limit) in wanted {
+    for (name, limit) in requested {
         match table.set_limit(&name, limit, &origin)? {
             Some(before) => console.data(&format!("{name}: {before} -> {limit}"))?,
             None => return Err(unknown(console, &name, &snapshot)),
@@ -43,8 +43,8 @@ pub fn run(console: &Console, limits: &[(String, String)]) -> Result<Exit, Comma
     Ok(Exit::Success)
 }
 
-/// A name and a number that make sense.
-fn wish(
+/// The limit that was asked for, checked.
+fn requested_limit(
     console: &Console,
     name: &str,
     number: &str,

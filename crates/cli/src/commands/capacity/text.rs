@@ -1,7 +1,7 @@
 //! The shared table for people: limits, then who holds them, then who waits.
 
 use super::runs::Waiting;
-use crate::view::words;
+use crate::view::format;
 use comfy_table::{Table, presets};
 use convoke_capacity::{LeaseState, ResourceView, Snapshot};
 use convoke_engine::MONEY_UNIT;
@@ -35,7 +35,9 @@ fn limits(resources: &[ResourceView]) -> String {
             resource.quarantined.to_string(),
             resource.lingering.to_string(),
             resource.waiting.to_string(),
-            resource.shut_for.map_or("open".to_owned(), |time| format!("shut for {}", words::duration(time))),
+            resource
+                .shut_for
+                .map_or("open".to_owned(), |time| format!("shut for {}", format::duration(time))),
             resource.origin.clone(),
         ]);
     }
@@ -44,7 +46,7 @@ fn limits(resources: &[ResourceView]) -> String {
 
 fn limit(resource: &ResourceView) -> String {
     match resource.window {
-        Some(window) => format!("{} in {}", amount(resource, resource.limit), words::duration(window)),
+        Some(window) => format!("{} in {}", amount(resource, resource.limit), format::duration(window)),
         None if resource.limit == NO_LIMIT => "-".to_owned(),
         None => resource.limit.to_string(),
     }
@@ -53,7 +55,7 @@ fn limit(resource: &ResourceView) -> String {
 /// An amount as people say it: dollars where money is counted.
 fn amount(resource: &ResourceView, amount: u32) -> String {
     match resource.name.contains("(money)") {
-        true => words::money(u64::from(amount) * MONEY_UNIT),
+        true => format::money(u64::from(amount) * MONEY_UNIT),
         false => amount.to_string(),
     }
 }
@@ -89,7 +91,7 @@ fn holders(snapshot: &Snapshot) -> Option<String> {
             process(*pid),
             (*run).to_owned(),
             held.label.clone(),
-            words::duration(held.longest),
+            format::duration(held.longest),
         ]);
     }
     (!held.is_empty()).then(|| lines(&table))
@@ -108,7 +110,7 @@ fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
             demands.to_string(),
             process(*pid),
             (*run).to_owned(),
-            words::duration(*longest),
+            format::duration(*longest),
         ]);
     }
     for waiting in inside {

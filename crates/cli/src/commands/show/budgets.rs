@@ -1,11 +1,11 @@
 //! The budgets of a run: what each allows, what is spent of it, and what happened when it was.
 
 use super::Shown;
+use crate::cassette::REPLAYED;
 use crate::changes;
 use crate::console::Console;
 use crate::stored::Stored;
-use crate::tape::REPLAYED;
-use crate::view::words;
+use crate::view::format;
 use convoke_engine::budgets::{Standing, standings};
 use convoke_journal::StateDir;
 use convoke_model::{Event, WhenSpent};
@@ -65,7 +65,7 @@ fn amount(budget: &Standing, amount: u64) -> String {
 }
 
 fn bare(budget: &Standing, amount: u64) -> String {
-    if budget.money { words::money(amount) } else { words::count(amount) }
+    if budget.money { format::money(amount) } else { format::count(amount) }
 }
 
 /// What happened when it was spent, or what would.

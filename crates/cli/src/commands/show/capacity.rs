@@ -3,7 +3,7 @@
 //! From its events, which say that a task waits when what the queue stands still for changes; waits of tasks further back are
 //! not in them. A run that took longer than a moment has also written down how it used its capacity, and that counts all.
 
-use crate::view::words;
+use crate::view::format;
 use convoke_model::{Event, Failure, LimitAdapted, LimitSetting, Stamped, TaskId, Timestamp};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -85,7 +85,7 @@ impl Fared {
         let mut fields = Vec::new();
         if !self.blocked.is_empty() {
             let on: Vec<_> = self.blocked.keys().map(String::as_str).collect();
-            let [half, most] = self.halves().map(words::duration);
+            let [half, most] = self.halves().map(format::duration);
             let waited = format!("for permits: p50 {half}, p95 {most}; blocked on {}", on.join(", "));
             fields.push(("waited", waited));
         }

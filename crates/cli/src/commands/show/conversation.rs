@@ -7,7 +7,7 @@
 use super::Shown;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::view::words;
+use crate::view::format;
 use convoke_agent::{Account, Message, ResultOf, Role};
 use convoke_engine::report::TaskWord;
 use convoke_model::excerpt::{headed, place_of};
@@ -117,7 +117,7 @@ impl Teller {
         let mut out = String::new();
         if skipped > 0 {
             self.is_cut = true;
-            let _ = writeln!(out, "  … {} before these", words::plural(skipped as u64, "turn"));
+            let _ = writeln!(out, "  … {} before these", format::plural(skipped as u64, "turn"));
         }
         let first = starts.get(skipped).copied().filter(|_| skipped > 0).unwrap_or(0);
         let mut turn = skipped;

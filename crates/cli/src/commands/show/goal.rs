@@ -1,7 +1,7 @@
 //! What a goal did: its tasks as a tree with how they stand, the decisions on the way, and what a person said.
 
 use super::{Shown, word};
-use crate::view::words;
+use crate::view::format;
 use convoke_model::{ChildKind, Event, GoalDecided, Item, TaskId};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -109,9 +109,9 @@ impl Shown {
     fn item_line(&self, id: &TaskId, item: &Item) -> String {
         let report = self.report.tasks.get(id);
         let state = report.map_or("waiting", |report| word(report.state, self.status));
-        let why = self.why(id).map(|why| format!(": {}", words::first_line(&why))).unwrap_or_default();
+        let why = self.why(id).map(|why| format!(": {}", format::first_line(&why))).unwrap_or_default();
         let indent = "  ".repeat(item.depth as usize);
-        format!("  {indent}{id} {} ({state}{why})\n", words::first_line(&item.description))
+        format!("  {indent}{id} {} ({state}{why})\n", format::first_line(&item.description))
     }
 }
 
@@ -121,7 +121,7 @@ fn record(decided: &GoalDecided) -> Value {
 }
 
 fn line(decided: &GoalDecided) -> String {
-    format!("  {}: {} ({})\n", about(decided), decided.chosen, words::first_line(&decided.reason))
+    format!("  {}: {} ({})\n", about(decided), decided.chosen, format::first_line(&decided.reason))
 }
 
 /// The task that a decision is about, or the goal.

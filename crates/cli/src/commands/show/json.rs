@@ -88,7 +88,7 @@ impl Shown {
             |key: &str, value: Option<Value>| drop(value.map(|value| record.insert(key.to_owned(), value)));
         put("task", Some(json!(id)));
         put("status", Some(json!(word(task.state, self.status))));
-        put("came_to", self.came(id, task)?.map(|came| json!(came.word)));
+        put("came_to", self.try_outcome(id, task)?.map(|came| json!(came.word)));
         put("started_at", Some(json!(task.started_at.map(Timestamp::rfc3339))));
         put("finished_at", Some(json!(task.ended_at.map(Timestamp::rfc3339))));
         put("worked_ms", self.worked_on(task).map(|time| json!(time.as_millis() as u64)));
@@ -113,7 +113,7 @@ impl Shown {
 
     /// What a merge that takes outputs as they arrive has come to, until it has an output.
     pub(super) fn so_far(&self, id: &TaskId) -> Result<Option<Value>, CommandFailure> {
-        let Some(so_far) = self.growing.get(id) else { return Ok(None) };
+        let Some(so_far) = self.partial_merges.get(id) else { return Ok(None) };
         let text = self.optional(so_far.text.as_ref())?.map(bare);
         Ok(text.map(|text| json!({"merges": so_far.merges, "text": text})))
     }

@@ -1,10 +1,8 @@
 //! `convoke show`: a run, or one task of it with its prompt, conversation, attempts and output.
 
-mod asked;
-mod below;
 mod budgets;
-mod came;
 mod capacity;
+mod children;
 mod contract;
 mod conversation;
 mod goal;
@@ -12,8 +10,10 @@ mod json;
 mod metrics;
 mod notes;
 mod phase;
-mod shape;
+mod prompt;
+mod structure;
 mod text;
+mod try_outcome;
 
 use crate::args::{Format, ShowArgs};
 use crate::console::Console;
@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stored::{self, Stored};
-use crate::view::Growing;
+use crate::view::PartialMerges;
 use conversation::Extent;
 use convoke_engine::Metrics;
 use convoke_engine::budgets::Standing;
@@ -45,7 +45,7 @@ struct Shown {
     /// How every budget stands that it is under.
     budgets: Vec<Standing>,
     /// Merges whose text grows.
-    growing: Growing,
+    partial_merges: PartialMerges,
     /// Tries that were not accepted.
     refused: HashSet<TaskId>,
     /// Why phases of pipelines started, or did not.
@@ -102,10 +102,10 @@ impl Shown {
         let budget = plan.as_ref().and_then(|plan| plan.root().limits.budget.clone());
         let metrics = std::fs::read(Metrics::path(state, &stored.run)).ok();
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
-        let growing = Growing::of(&stored.events);
-        let refused = came::refused(&stored.events);
+        let partial_merges = PartialMerges::of(&stored.events);
+        let refused = try_outcome::refused(&stored.events);
         let decided = phase::decided(&stored.events);
-        Ok(Shown { growing, refused, decided, stored, report, status, plan, budget, budgets, metrics })
+        Ok(Shown { partial_merges, refused, decided, stored, report, status, plan, budget, budgets, metrics })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {
@@ -123,7 +123,7 @@ impl Shown {
         args: &ShowArgs,
     ) -> Result<(), CommandFailure> {
         let (id, task) = self.find(name)?;
-        let asked = asked::what_was_asked(state, &self.stored, id);
+        let asked = prompt::rendered(state, &self.stored, id);
         let extent = if args.full { Extent::Full } else { Extent::Short };
         match args.format {
             Format::Json => console.json(&self.whole_task_json(id, task, asked.as_ref())?),

@@ -1,7 +1,7 @@
-//! What was noticed on the way: nothing failed by it, and somebody should know.
+//! Remarks of the run: nothing failed by them, and a person should know.
 
 use super::Shown;
-use crate::view::words;
+use crate::view::format;
 use convoke_model::{Event, TaskId};
 use serde_json::{Value, json};
 
@@ -60,6 +60,6 @@ impl Shown {
 
 impl Note<'_> {
     fn line(&self) -> String {
-        format!("{} ({})\n", words::first_line(self.message), self.code)
+        format!("{} ({})\n", format::first_line(self.message), self.code)
     }
 }

@@ -1,4 +1,4 @@
-//! Why a phase of a pipeline has started, or has not: in the words of the decision, which names what each edge waited for.
+//! Why a phase of a pipeline has started, or has not: the reasons of the routing decision, which name what each edge waited for.
 
 use super::Shown;
 use convoke_engine::report::TaskReport;

@@ -1,14 +1,14 @@
 //! A run and its tasks, for people.
 
-use super::came::Came;
 use super::capacity::{self, Fared};
 use super::conversation::{self, Extent};
+use super::try_outcome::TryOutcome;
 use super::{Shown, word};
 use crate::failure::CommandFailure;
 use crate::gate;
+use crate::goal_request::origin;
 use crate::paint::Paint;
-use crate::sentence::origin;
-use crate::view::{ABOVE, State, Told, words};
+use crate::view::{ABOVE, ShownFailures, State, format};
 use convoke_engine::report::{AttemptReport, TaskReport, TaskWord, ToolReport};
 use convoke_model::{Failure, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
@@ -35,15 +35,15 @@ impl Shown {
             );
         }
         if let Some(sentence) = report.started.as_ref().and_then(|started| started.sentence()) {
-            field("goal", words::fit(&words::first_line(sentence), LONGEST_SENTENCE));
+            field("goal", format::fit(&format::first_line(sentence), LONGEST_SENTENCE));
         }
         field("status", paint.strong(&self.status.word().replace('_', " ")));
         if let Some(start) = report.started_at {
             field("started", start.rfc3339());
-            self.worked().into_iter().for_each(|time| field("took", words::duration(time)));
+            self.worked().into_iter().for_each(|time| field("took", format::duration(time)));
         }
         field("steps", State::of(&self.stored.events).ended.short_words());
-        if let Some(used) = words::usage(&report.usage) {
+        if let Some(used) = format::usage(&report.usage) {
             field("used", used);
         }
         self.budget_lines().for_each(|line| field("budget", line));
@@ -76,7 +76,7 @@ impl Shown {
         Ok(text)
     }
 
-    /// What people are asked, and how they answer; empty where nobody is.
+    /// Open questions to people, and the commands that answer them; empty without any.
     fn questions_text(&self) -> Result<String, CommandFailure> {
         let mut text = String::new();
         if self.status.is_end() {
@@ -99,7 +99,7 @@ impl Shown {
     ) -> Result<String, CommandFailure> {
         let superseded =
             if task.superseded { " (the lines below are from before it was restarted)" } else { "" };
-        let came = self.came(id, task)?;
+        let came = self.try_outcome(id, task)?;
         let stands = came.as_ref().map_or(word(task.state, self.status), |came| came.word);
         let mut text = format!("{} {stands}{superseded}\n", paint.strong(&id.to_string()));
         let before = std::iter::once(None).chain(task.attempts.iter().map(Some));
@@ -114,7 +114,7 @@ impl Shown {
         if let Some(failure) = task.failure.as_ref().filter(|failure| !ended_by_attempt(task, failure)) {
             text.push_str(&format!("failed: {}\n", failed(failure)));
         }
-        if let Some(Came { word, why: Some(why) }) = &came {
+        if let Some(TryOutcome { word, why: Some(why) }) = &came {
             text.push_str(&format!("{word}: {why}\n"));
         }
         text.push_str(&self.task_notes_text(id));
@@ -132,7 +132,7 @@ impl Shown {
         section(&mut text, "answer", self.value(self.answer(id).map(|(answer, _)| answer))?.as_ref());
         text.push_str(&self.below_text(id)?);
         if let Some(so_far) = self.so_far(id)? {
-            let merges = words::plural(so_far["merges"].as_u64().unwrap_or(0), "merge");
+            let merges = format::plural(so_far["merges"].as_u64().unwrap_or(0), "merge");
             text.push_str(&asked_section(&format!("so far ({merges})"), &so_far["text"]));
         }
         section(&mut text, "output", self.value(task.output.as_ref())?.as_ref());
@@ -141,12 +141,12 @@ impl Shown {
 }
 
 impl Shown {
-    fn row(&self, id: &TaskId, task: &TaskReport, told: &Told) -> Result<String, CommandFailure> {
-        let took = self.worked_on(task).map(words::duration).unwrap_or_default();
+    fn row(&self, id: &TaskId, task: &TaskReport, told: &ShownFailures) -> Result<String, CommandFailure> {
+        let took = self.worked_on(task).map(format::duration).unwrap_or_default();
         let stands = word(task.state, self.status);
         let failed = task.failure.as_ref().map(|failure| told.refer(Some(id), &failure.message, ""));
         let why = failed.map(|words| words.into_owned()).or_else(|| self.because(id, task));
-        Ok(row(id, task, (stands, &took), self.came(id, task)?.as_ref(), why.as_deref()))
+        Ok(row(id, task, (stands, &took), self.try_outcome(id, task)?.as_ref(), why.as_deref()))
     }
 
     /// The step whose failure ended the run.
@@ -185,8 +185,8 @@ impl Shown {
 }
 
 /// The failures that rows of a list tell.
-fn told<'a>(rows: impl Iterator<Item = (&'a TaskId, &'a TaskReport)>) -> Told {
-    let mut told = Told::default();
+fn told<'a>(rows: impl Iterator<Item = (&'a TaskId, &'a TaskReport)>) -> ShownFailures {
+    let mut told = ShownFailures::default();
     for (id, task) in rows {
         task.failure.iter().for_each(|failure| told.tell(id, &failure.message));
     }
@@ -200,14 +200,14 @@ fn ended_by_attempt(task: &TaskReport, failure: &Failure) -> bool {
 }
 
 fn more(left: usize) -> String {
-    words::plural(left as u64, "more task")
+    format::plural(left as u64, "more task")
 }
 
 fn row(
     id: &TaskId,
     task: &TaskReport,
     (stands, took): (&str, &str),
-    came: Option<&Came>,
+    came: Option<&TryOutcome>,
     because: Option<&str>,
 ) -> String {
     // What did not run took no time, not even none.
@@ -215,7 +215,7 @@ fn row(
     // One that stopped to wait for answers and went on is no other try.
     let tries = task.attempts.iter().filter(|attempt| !attempt.suspended).count();
     let tries = if tries > 1 { format!("  {tries} attempts") } else { String::new() };
-    let used = words::usage(&task.usage).map(|used| format!("  {used}")).unwrap_or_default();
+    let used = format::usage(&task.usage).map(|used| format!("  {used}")).unwrap_or_default();
     let why = because.or_else(|| came.and_then(|came| came.why.as_deref())).map(said).unwrap_or_default();
     let stands = came.map_or(stands, |came| came.word);
     let before = if task.superseded { "  superseded" } else { "" };
@@ -224,7 +224,7 @@ fn row(
 }
 
 fn said(why: &str) -> String {
-    format!("  {}", words::first_line(why))
+    format!("  {}", format::first_line(why))
 }
 
 fn attempt_row(attempt: &AttemptReport, before: Option<&Failure>) -> String {
@@ -236,7 +236,7 @@ fn attempt_row(attempt: &AttemptReport, before: Option<&Failure>) -> String {
     };
     let took = took(Some(attempt.started_at), attempt.ended_at);
     let by = attempt.taken_by.map(|pid| format!(", performed by process {pid}")).unwrap_or_default();
-    let used = words::usage(&attempt.usage).map(|used| format!(", {used}")).unwrap_or_default();
+    let used = format::usage(&attempt.usage).map(|used| format!(", {used}")).unwrap_or_default();
     let why = match &attempt.failure {
         Some(failure) if before.is_some_and(|before| before.message == failure.message) => {
             ", as before".to_owned()
@@ -248,13 +248,13 @@ fn attempt_row(attempt: &AttemptReport, before: Option<&Failure>) -> String {
 }
 
 fn tool_row(name: &str, calls: &ToolReport) -> String {
-    let took = words::duration(std::time::Duration::from_millis(calls.ms));
+    let took = format::duration(std::time::Duration::from_millis(calls.ms));
     let failed = if calls.failed > 0 { format!(", {} failed", calls.failed) } else { String::new() };
-    format!("tool {name}: {} in {took}{failed}\n", words::plural(calls.calls.into(), "call"))
+    format!("tool {name}: {} in {took}{failed}\n", format::plural(calls.calls.into(), "call"))
 }
 
 fn took(start: Option<Timestamp>, end: Option<Timestamp>) -> String {
-    start.zip(end).map(|(start, end)| words::duration(end.since(start))).unwrap_or_default()
+    start.zip(end).map(|(start, end)| format::duration(end.since(start))).unwrap_or_default()
 }
 
 fn failed(failure: &Failure) -> String {

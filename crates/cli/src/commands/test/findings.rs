@@ -110,7 +110,7 @@ pub fn problems(expect: &Expect, found: &Found) -> Vec<String> {
 }
 
 /// What would have to stand below `expect` for the run to be as expected: the way to each value that differs, and the value.
-/// Steps and words of an error are for people to say, and a status that nobody wrote stays a success.
+/// Steps and words of an error are for people to say, and a status that is not written stays a success.
 pub fn corrections(expect: &Expect, found: &Found) -> Vec<(Vec<String>, Value)> {
     let mut corrections = Vec::new();
     let mut correct = |key: &str, value: Value| corrections.push((vec![key.to_owned()], value));

@@ -78,7 +78,7 @@ fn judge(suite: &Suite, index: usize, args: &TestArgs) -> Result<Verdict, Comman
     Ok(Verdict { file, name, passed: problems.is_empty(), updated, status, calls, problems })
 }
 
-/// What is not as expected; a test that names nobody to answer is told so first.
+/// What is not as expected; a test without a cassette or provider gets that finding first.
 fn problems(case: &Case, found: &Found) -> Vec<String> {
     let problems = findings::problems(&case.expect, found);
     let nobody = found.unanswered && case.cassette.is_none() && case.replies.is_none();

@@ -41,7 +41,7 @@ pub fn run(suite: &Suite, case: &Case, record: bool) -> Result<Result<Found, Str
     look(&state, String::from_utf8_lossy(&output.stderr).into_owned()).map(Ok)
 }
 
-/// The flags that say who answers. A test that names nobody gets a cassette without calls: no test asks a model by
+/// The flags that choose the provider. A test without one gets a cassette without calls: no test asks a model by
 /// accident.
 fn answers(
     suite: &Suite,
@@ -55,7 +55,7 @@ fn answers(
     }
     let Some(cassette) = &case.cassette else {
         let folder = scratch.join("cassette");
-        Tape::create(&folder).map_err(crate::tape::refused)?;
+        Tape::create(&folder).map_err(crate::cassette::refused)?;
         return flag("--replay", folder);
     };
     let folder = suite.folder.join(cassette);

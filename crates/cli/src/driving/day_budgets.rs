@@ -1,20 +1,20 @@
-//! What was spent today, told to a table that does not know it.
+//! Budgets of a day: enters what was spent today into a capacity table that does not hold it yet.
 //!
-//! All processes count budgets of a day in the table that they share, and that one is void once the machine was restarted. The
-//! journals are not: whoever finds a table that was never told reads today's, once. Two that find it at the same time take
-//! turns.
+//! All processes count budgets of a day in the table that they share, and a restart of the machine makes that table void. The
+//! journals stay: a process that finds a table without today's spending reads them, once. Two processes that find it at the same
+//! time take turns.
 
-use super::sharing::table_path;
+use super::machine_capacity::table_path;
+use crate::cassette::REPLAYED;
 use crate::changes;
 use crate::clock;
 use crate::console::Console;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
-use crate::tape::REPLAYED;
 use convoke_capacity::Capacity;
 use convoke_engine::spending::{Spending, Spent};
 use convoke_engine::{DayBudget, Limits, midnight};
-use convoke_journal::{StateDir, private_file, write_private};
+use convoke_journal::{StateDir, private_file, replace_private};
 use convoke_model::{Event, TaskId, Timestamp};
 use convoke_schedule::Scheduler;
 use serde::{Deserialize, Serialize};
@@ -23,30 +23,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// Which table was told of which budgets.
+/// The budgets that were entered into a table.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Told {
+struct Entered {
     table: String,
     budgets: Vec<String>,
 }
 
-/// Tells the table what was spent today, if nobody has.
-pub fn make_known(
+/// Enters what was spent today, unless the table holds it.
+pub fn enter(
     console: &Console,
     state: &StateDir,
     table: &Capacity,
     limits: &Limits,
 ) -> Result<(), CommandFailure> {
     let budgets = DayBudget::all(limits);
-    if budgets.is_empty() || untold(state, &budgets).is_empty() {
+    if budgets.is_empty() || missing(state, &budgets).is_empty() {
         return Ok(());
     }
-    let alone = private_file(&state.path().join("today.lock"))?;
+    let alone = private_file(&state.path().join("day-budgets.lock"))?;
     alone.lock().map_err(|error| unwritable(&error))?;
-    let untold = untold(state, &budgets);
+    let missing = missing(state, &budgets);
     let now = clock::now();
-    let spent = spent_since(console, state, midnight(now), &untold)?;
-    for (budget, spent) in untold.iter().zip(spent) {
+    let spent = spent_since(console, state, midnight(now), &missing)?;
+    for (budget, spent) in missing.iter().zip(spent) {
         if budget.make_known(table, spent, now)? {
             note(state, budget)?;
         }
@@ -54,30 +54,28 @@ pub fn make_known(
     Ok(())
 }
 
-/// The budgets that the table was not told of.
-fn untold<'a>(state: &StateDir, budgets: &'a [DayBudget]) -> Vec<&'a DayBudget> {
-    let told = told(state);
-    budgets.iter().filter(|budget| !told.budgets.iter().any(|name| name == budget.name())).collect()
+/// The budgets that the table does not hold yet.
+fn missing<'a>(state: &StateDir, budgets: &'a [DayBudget]) -> Vec<&'a DayBudget> {
+    let entered = entered(state);
+    budgets.iter().filter(|budget| !entered.budgets.iter().any(|name| name == budget.name())).collect()
 }
 
-/// What this table was told of.
-fn told(state: &StateDir) -> Told {
+/// The budgets that this table holds.
+fn entered(state: &StateDir) -> Entered {
     let text = std::fs::read(path(state)).unwrap_or_default();
-    let told: Told = serde_json::from_slice(&text).unwrap_or_default();
+    let entered: Entered = serde_json::from_slice(&text).unwrap_or_default();
     let table = identity(state);
-    if told.table == table { told } else { Told { table, budgets: Vec::new() } }
+    if entered.table == table { entered } else { Entered { table, budgets: Vec::new() } }
 }
 
 fn note(state: &StateDir, budget: &DayBudget) -> Result<(), CommandFailure> {
-    let mut told = told(state);
-    told.budgets.push(budget.name().to_owned());
-    let draft = path(state).with_extension("partial");
-    write_private(&draft, &serde_json::to_vec(&told).expect("names are data"))?;
-    std::fs::rename(draft, path(state)).map_err(|error| unwritable(&error))
+    let mut entered = entered(state);
+    entered.budgets.push(budget.name().to_owned());
+    Ok(replace_private(&path(state), &serde_json::to_vec(&entered).expect("names are data"))?)
 }
 
 fn path(state: &StateDir) -> PathBuf {
-    state.path().join("today.json")
+    state.path().join("day-budgets.json")
 }
 
 /// A table is another one when the machine was restarted, or its file was made again.
@@ -127,7 +125,7 @@ fn is_played_back(run: &Stored) -> bool {
     matches!(run.events.first().map(|first| &first.event), Some(Event::RunStarted(started)) if started.metadata.contains_key(REPLAYED))
 }
 
-/// Whose tasks are, by their names; nobody's where nobody asks, or the plan cannot be read any more.
+/// The tenants of tasks, by their names; none if no budget needs them, or if the plan cannot be read any more.
 fn tenants(state: &StateDir, run: &Stored, wanted: bool) -> impl Fn(&TaskId) -> Option<Arc<str>> {
     let plan = wanted.then(|| run.reader.meta().ok()).flatten();
     let plan =

@@ -1,4 +1,4 @@
-//! Numbers and times as people read them.
+//! Formats numbers, times and names for people, and fits texts into columns.
 
 use crate::escape;
 use convoke_model::{Segment, TaskId, Timestamp, Usage};

@@ -103,7 +103,7 @@ impl GoalBounds {
         self.budget.map(|_| FLAG.to_owned()).or(bound).or(timeout)
     }
 
-    /// Flags are for what was made of a sentence; whoever wrote a file changes the file.
+    /// Flags are for goals of the command line; bounds in a file are changed there.
     pub fn require_none(&self, file: &str) -> Result<(), CommandFailure> {
         let Some(flag) = self.stated() else { return Ok(()) };
         let message = format!("{flag} is for runs of `convoke goal`; this one was started from `{file}`");

@@ -1,4 +1,4 @@
-//! What is typed about what runs share and what the program is: `project`, `capacity`, `doctor`, `config`, `completions`, `man`.
+//! Arguments of commands about shared state and the program itself: `project`, `capacity`, `doctor`, `config`, `completions`, `man`.
 
 use super::format::{Format, FormatArgs};
 use super::values::last_pair;

@@ -1,15 +1,15 @@
-//! A run that shares its work: others perform attempts of it, and this process performs theirs while it has room.
+//! Work sharing (`--share`): other processes perform attempts of this run, and this process performs theirs while it has room.
 
+use super::credentials::Credentials;
 use super::equipment::Equipment;
 use super::host::Host;
-use super::keys::Keys;
-use super::sharing::longest_call;
+use super::machine_capacity::longest_call;
 use super::signals::Signals;
 use crate::args::RunFlags;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::view::words;
+use crate::view::format;
 use convoke_agent::Executor;
 use convoke_engine::Shares;
 use convoke_handover::{
@@ -23,14 +23,14 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 
 /// Both sides of sharing.
-pub struct Share {
+pub struct WorkSharing {
     owner: Owner,
     slots: Arc<LocalSlots>,
     claimant: Arc<Claimant>,
     working: AbortOnDropHandle<io::Result<u64>>,
 }
 
-impl Share {
+impl WorkSharing {
     /// Opens the run to others and goes to work for them.
     pub fn begin(
         state: &StateDir,
@@ -39,13 +39,13 @@ impl Share {
         equipment: &Equipment,
         shares: &Shares,
         flags: &RunFlags,
-    ) -> Result<Share, CommandFailure> {
+    ) -> Result<WorkSharing, CommandFailure> {
         let table = &shares.table;
         let host = Host::of_this_process().map_err(unusable)?;
         let slots = LocalSlots::new(flags.keep.unwrap_or_else(default_slots));
         let shared = SharedRun {
             run: run.clone(),
-            settings: JsonText::of(&Keys::of(plan).run_settings()),
+            settings: JsonText::of(&Credentials::of(plan).run_settings()),
             inner: equipment.executor(),
             table: table.clone(),
             slots: slots.clone(),
@@ -63,10 +63,10 @@ impl Share {
         let run_folder = Arc::new(move |run: &RunId| folders.run_dir(run));
         let claimant = Arc::new(Claimant::new(run_folder, table.clone(), slots.clone(), host));
         let working = AbortOnDropHandle::new(tokio::spawn(claimant.clone().work(None)));
-        Ok(Share { owner, slots, claimant, working })
+        Ok(WorkSharing { owner, slots, claimant, working })
     }
 
-    /// Who performs the run's attempts.
+    /// Performs the run's attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
         self.owner.executor()
     }
@@ -82,7 +82,7 @@ impl Share {
         self.claimant.stop(if in_a_hurry { Stop::AtOnce } else { Stop::AfterTasks });
         let left = self.slots.taken();
         if left > 0 && !in_a_hurry {
-            let tasks = words::plural(left.into(), "task");
+            let tasks = format::plural(left.into(), "task");
             console.say(&format!("waiting for {tasks} of other runs; Ctrl-C gives them up"));
         }
         let mut working = self.working;

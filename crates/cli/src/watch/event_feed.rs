@@ -1,7 +1,7 @@
-//! The events that come in: folded into the state, kept as lines until they are printed, and searched for gates.
+//! The feed of events to the screen: folded into the state, kept as lines until they are printed, and searched for gates.
 
-use super::flood::Flood;
 use super::printer::Wants;
+use super::repeats::Repeats;
 use crate::gate::Gates;
 use crate::view::{Doing, State, grown, line};
 use convoke_model::{Event, Failure, JsonText, Payload, Stamped, TaskId};
@@ -13,20 +13,20 @@ use std::time::Duration;
 /// The longest wait between two looks: the live view is redrawn at most ten times a second.
 pub const FRAME: Duration = Duration::from_millis(100);
 
-/// How long further news are gathered once some have come. A watcher that waits for every batch makes the engine wake
-/// it at every commit. Whoever is done with the run unparks the thread, so nobody waits for this at the end.
+/// How long further updates are gathered after the first one. A watcher that waits for every batch makes the engine wake
+/// it at every commit. The engine thread unparks the watcher at the end of the run, so the end does not wait for this.
 const GATHER: Duration = Duration::from_millis(15);
 
 /// What a watcher is told.
 #[derive(Debug, Clone)]
-pub enum News {
+pub enum Update {
     /// These events are on disk.
     Events(Arc<[Stamped]>),
     /// Something that people must know and that is no event.
     Remark(String),
     /// What a task is doing at this moment; shown and forgotten.
     Doing(Doing),
-    /// The process lets go of the run: nobody is asked any more. Words to be printed among the events.
+    /// The process lets go of the run: no person is asked any more. Words to be printed among the events.
     Leaving(String),
 }
 
@@ -34,18 +34,18 @@ pub enum News {
 pub type Texts = Box<dyn Fn(&Payload) -> Option<JsonText> + Send>;
 
 /// Events on their way to the screen.
-pub struct Inflow {
-    news: Receiver<News>,
+pub struct EventFeed {
+    updates: Receiver<Update>,
     closed: bool,
     leaving: bool,
-    /// Whether nobody answers here any more.
+    /// Whether no person answers here any more.
     unattended: bool,
     /// The number of the last event.
     seen: u64,
     /// Gates to be asked about again, because an answer was refused.
     again: HashSet<TaskId>,
     wants: Wants,
-    flood: Flood,
+    repeats: Repeats,
     texts: Texts,
     gates: Gates,
     asked: HashSet<TaskId>,
@@ -55,18 +55,18 @@ pub struct Inflow {
     pub lines: Vec<String>,
 }
 
-impl Inflow {
+impl EventFeed {
     /// Nothing has come in yet.
-    pub fn new(news: Receiver<News>, state: State, wants: Wants, texts: Texts) -> Inflow {
-        Inflow {
-            news,
+    pub fn new(updates: Receiver<Update>, state: State, wants: Wants, texts: Texts) -> EventFeed {
+        EventFeed {
+            updates,
             closed: false,
             leaving: false,
             unattended: false,
             seen: 0,
             again: HashSet::new(),
             wants,
-            flood: Flood::default(),
+            repeats: Repeats::default(),
             texts,
             gates: Gates::default(),
             asked: HashSet::new(),
@@ -82,9 +82,9 @@ impl Inflow {
 
     /// Waits for the next batch, for one frame at most, and takes everything that is there.
     pub fn wait(&mut self) {
-        match self.news.recv_timeout(FRAME) {
-            Ok(news) => {
-                self.take(news);
+        match self.updates.recv_timeout(FRAME) {
+            Ok(update) => {
+                self.take(update);
                 std::thread::park_timeout(GATHER);
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -96,8 +96,8 @@ impl Inflow {
     /// Takes what has come, without waiting.
     pub fn take_what_is_there(&mut self) {
         loop {
-            match self.news.try_recv() {
-                Ok(news) => self.take(news),
+            match self.updates.try_recv() {
+                Ok(update) => self.take(update),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
                     self.closed = true;
@@ -111,19 +111,19 @@ impl Inflow {
     /// Takes what happened earlier, without a line for each event.
     pub fn remember(&mut self, history: &[Stamped]) {
         history.iter().for_each(|stamped| self.learn(stamped));
-        self.state.growing.read_heads(&self.texts);
+        self.state.partial_merges.read_heads(&self.texts);
     }
 
-    fn take(&mut self, news: News) {
-        match news {
-            News::Remark(words) => self.lines.extend(self.wants.remark(words)),
-            News::Leaving(words) => {
+    fn take(&mut self, update: Update) {
+        match update {
+            Update::Remark(words) => self.lines.extend(self.wants.remark(words)),
+            Update::Leaving(words) => {
                 self.leaving = true;
                 self.lines.push(words);
             }
-            News::Doing(doing) => self.state.activity.take(doing),
+            Update::Doing(doing) => self.state.activity.take(doing),
             // History is read while new events come in, so some may be known already.
-            News::Events(batch) => {
+            Update::Events(batch) => {
                 let known = batch.partition_point(|stamped| stamped.seq <= self.seen);
                 for (at, stamped) in batch.iter().enumerate().skip(known) {
                     self.tell(stamped, &batch[at + 1..]);
@@ -134,10 +134,10 @@ impl Inflow {
 
     fn tell(&mut self, stamped: &Stamped, next: &[Stamped]) {
         let is_wanted = self.wants.line_for(&stamped.event) && !is_told_by(next, &stamped.event);
-        if is_wanted && self.flood.ends_at(&stamped.event) {
+        if is_wanted && self.repeats.ends_at(&stamped.event) {
             self.tell_flood();
         }
-        if is_wanted && !self.flood.holds(&stamped.event) {
+        if is_wanted && !self.repeats.holds(&stamped.event) {
             let words = line(&self.state, stamped, self.wants.paint);
             self.lines.extend(words.map(|words| self.wants.dated(stamped.at, words)));
             self.remember_told(&stamped.event);
@@ -151,9 +151,9 @@ impl Inflow {
     /// A failure that has a line is not told in full again.
     fn remember_told(&mut self, event: &Event) {
         match event {
-            Event::TaskFailed { task, failure } => self.state.told.tell(task, &failure.message),
+            Event::TaskFailed { task, failure } => self.state.shown_failures.tell(task, &failure.message),
             Event::AttemptFailed { task, failure, .. } => {
-                self.state.told.tell_attempt(task, &failure.message);
+                self.state.shown_failures.tell_attempt(task, &failure.message);
             }
             _ => {}
         }
@@ -161,16 +161,16 @@ impl Inflow {
 
     /// Says how many items were only counted.
     fn tell_flood(&mut self) {
-        let (at, words) = (self.state.last, self.flood.line());
+        let (at, words) = (self.state.last, self.repeats.line());
         self.lines.extend(words.map(|words| self.wants.dated(at, words)));
     }
 
     /// A merge that takes outputs as they arrive has moved on.
     fn tell_growth(&mut self, stamped: &Stamped, question: &TaskId) {
-        if self.state.growing.asker(question).is_none() {
+        if self.state.partial_merges.asker(question).is_none() {
             return;
         }
-        self.state.growing.read_heads(&self.texts);
+        self.state.partial_merges.read_heads(&self.texts);
         let words = grown(&self.state, question);
         self.lines.extend(words.map(|words| self.wants.dated(stamped.at, words)));
     }
@@ -197,12 +197,12 @@ impl Inflow {
         self.gates.number(task)
     }
 
-    /// From here on nobody is asked: gates wait for answers from elsewhere.
+    /// From here on no person is asked: gates wait for answers from elsewhere.
     pub fn ask_nobody(&mut self) {
         self.unattended = true;
     }
 
-    /// The next gate that nobody was asked about, or whose answer was refused.
+    /// The next gate that no person was asked about, or whose answer was refused.
     pub fn next_gate(&self) -> Option<(TaskId, Payload)> {
         if self.leaving || self.unattended {
             return None;
@@ -212,7 +212,7 @@ impl Inflow {
         due.map(|(task, ask)| (task.clone(), ask.clone()))
     }
 
-    /// Remembers that somebody is asked; whether this is the first time.
+    /// Remembers that a person is asked; whether this is the first time.
     pub fn asked(&mut self, task: &TaskId) -> bool {
         self.again.remove(task);
         self.asked.insert(task.clone())
@@ -260,13 +260,13 @@ mod tests {
         Stamped { seq, at: Timestamp(seq), event }
     }
 
-    fn inflow(news: Receiver<News>) -> Inflow {
+    fn feed(updates: Receiver<Update>) -> EventFeed {
         let (state, wants) = (State::new(Outline::default()), Wants::everything(Paint::off()));
-        Inflow::new(news, state, wants, Box::new(|_| None))
+        EventFeed::new(updates, state, wants, Box::new(|_| None))
     }
 
-    fn events(events: Vec<Stamped>) -> News {
-        News::Events(events.into())
+    fn events(events: Vec<Stamped>) -> Update {
+        Update::Events(events.into())
     }
 
     fn opened(task: &str) -> Event {
@@ -276,33 +276,33 @@ mod tests {
     #[test]
     fn a_gate_is_asked_once_and_closes_when_it_is_answered() {
         let (sender, receiver) = channel();
-        let mut inflow = inflow(receiver);
+        let mut feed = feed(receiver);
         sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
-        inflow.wait();
-        let (first, _) = inflow.next_gate().unwrap();
-        inflow.asked(&first);
-        assert_eq!(inflow.next_gate().unwrap().0, TaskId("b".into()));
+        feed.wait();
+        let (first, _) = feed.next_gate().unwrap();
+        feed.asked(&first);
+        assert_eq!(feed.next_gate().unwrap().0, TaskId("b".into()));
         let answer = Payload::Inline(JsonText::of(&1));
         let answered = Event::GateAnswered { task: first.clone(), answer, by: "me".into() };
         sender.send(events(vec![stamped(3, answered)])).unwrap();
-        inflow.take_what_is_there();
-        assert!(!inflow.is_open(&first) && inflow.is_open(&TaskId("b".into())));
+        feed.take_what_is_there();
+        assert!(!feed.is_open(&first) && feed.is_open(&TaskId("b".into())));
     }
 
     #[test]
     fn an_event_counts_once_however_it_comes() {
         let (sender, receiver) = channel();
-        let mut inflow = inflow(receiver);
-        inflow.remember(&[stamped(1, opened("a"))]);
+        let mut feed = feed(receiver);
+        feed.remember(&[stamped(1, opened("a"))]);
         sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
-        inflow.wait();
-        assert_eq!((inflow.gates.open().count(), inflow.lines.len()), (2, 1));
+        feed.wait();
+        assert_eq!((feed.gates.open().count(), feed.lines.len()), (2, 1));
     }
 
     #[test]
     fn each_failure_is_told_once_where_it_happened() {
         let (sender, receiver) = channel();
-        let mut inflow = inflow(receiver);
+        let mut feed = feed(receiver);
         let failed = |task: &str, words: &str| Event::TaskFailed {
             task: TaskId(task.into()),
             failure: Failure::new(Class::Fatal, words),
@@ -322,8 +322,8 @@ mod tests {
         ];
         let batch = batch.into_iter().enumerate().map(|(at, event)| stamped(at as u64 + 1, event)).collect();
         sender.send(events(batch)).unwrap();
-        inflow.wait();
-        let lines: Vec<_> = inflow.lines.iter().map(|line| line.split_once(' ').unwrap().1).collect();
+        feed.wait();
+        let lines: Vec<_> = feed.lines.iter().map(|line| line.split_once(' ').unwrap().1).collect();
         assert_eq!(
             lines,
             [
@@ -334,17 +334,20 @@ mod tests {
             "the end of the run tells the last"
         );
         let end = format!("sub-workflow step `s` failed: {group}");
-        assert_eq!(inflow.state.told.refer(None, &end, ABOVE), "sub-workflow step `s` failed (see above)");
+        assert_eq!(
+            feed.state.shown_failures.refer(None, &end, ABOVE),
+            "sub-workflow step `s` failed (see above)"
+        );
     }
 
     #[test]
     fn the_end_is_noticed_after_everything_was_taken() {
         let (sender, receiver) = channel();
-        let mut inflow = inflow(receiver);
+        let mut feed = feed(receiver);
         sender.send(events(vec![stamped(1, opened("a"))])).unwrap();
         drop(sender);
-        inflow.wait();
-        assert!(inflow.is_closed());
-        assert_eq!(inflow.lines.len(), 1);
+        feed.wait();
+        assert!(feed.is_closed());
+        assert_eq!(feed.lines.len(), 1);
     }
 }

@@ -1,5 +1,5 @@
-//! Whether a run's calls to models are written down, or played back: `--record`, `--replay`, or what the run was
-//! started with.
+//! Whether a run's calls to models are recorded to a cassette or replayed from one: `--record`, `--replay`, or the mode that the
+//! run was started with.
 
 use crate::args::RunFlags;
 use crate::env;
@@ -18,8 +18,8 @@ pub const REPLAYED: &str = "replayed_from";
 
 /// What happens to a run's calls to models.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tape {
-    /// Models are asked, and nobody writes it down.
+pub enum CassetteMode {
+    /// Models are called, and no cassette is written.
     Off,
     /// A new cassette is made in a folder.
     Record(PathBuf),
@@ -29,36 +29,36 @@ pub enum Tape {
     Replay(PathBuf),
 }
 
-impl Tape {
+impl CassetteMode {
     /// For a new run.
-    pub fn of_run(flags: &RunFlags) -> Tape {
+    pub fn of_run(flags: &RunFlags) -> CassetteMode {
         match (&flags.record, &flags.replay) {
-            (Some(folder), _) => Tape::Record(folder.clone()),
-            (_, Some(folder)) => Tape::Replay(folder.clone()),
-            (None, None) => Tape::Off,
+            (Some(folder), _) => CassetteMode::Record(folder.clone()),
+            (_, Some(folder)) => CassetteMode::Replay(folder.clone()),
+            (None, None) => CassetteMode::Off,
         }
     }
 
     /// For a run that goes on; its folder is entered afterwards, so what was typed is made independent of it.
-    pub fn of_resume(flags: &RunFlags) -> Result<Tape, CommandFailure> {
+    pub fn of_resume(flags: &RunFlags) -> Result<CassetteMode, CommandFailure> {
         let absolute = |folder: PathBuf| {
             std::path::absolute(&folder).map_err(|error| {
                 CommandFailure::new(Exit::Usage, format!("folder `{}`: {error}", folder.display()))
             })
         };
-        Ok(match Tape::of_run(flags) {
-            Tape::Record(folder) => Tape::RecordOn(absolute(folder)?),
-            Tape::Replay(folder) => Tape::Replay(absolute(folder)?),
+        Ok(match CassetteMode::of_run(flags) {
+            CassetteMode::Record(folder) => CassetteMode::RecordOn(absolute(folder)?),
+            CassetteMode::Replay(folder) => CassetteMode::Replay(absolute(folder)?),
             other => other,
         })
     }
 
     /// This, or if nothing was said, what the run was started with.
-    pub fn or_as_started(self, metadata: &IndexMap<String, Value>) -> Tape {
+    pub fn or_as_started(self, metadata: &IndexMap<String, Value>) -> CassetteMode {
         let word = |key: &str| metadata.get(key).and_then(Value::as_str).map(PathBuf::from);
         match (self, word(REPLAYED), word(RECORDED)) {
-            (Tape::Off, Some(folder), _) => Tape::Replay(folder),
-            (Tape::Off, None, Some(folder)) => Tape::RecordOn(folder),
+            (CassetteMode::Off, Some(folder), _) => CassetteMode::Replay(folder),
+            (CassetteMode::Off, None, Some(folder)) => CassetteMode::RecordOn(folder),
             (said, ..) => said,
         }
     }
@@ -74,15 +74,15 @@ impl Tape {
 
     /// Whether a cassette answers, so that nothing is sent to anybody.
     pub fn is_replay(&self) -> bool {
-        matches!(self, Tape::Replay(_))
+        matches!(self, CassetteMode::Replay(_))
     }
 
     /// The word and the folder that a run remembers.
     pub fn memory(&self) -> Option<(&'static str, &Path)> {
         match self {
-            Tape::Off => None,
-            Tape::Record(folder) | Tape::RecordOn(folder) => Some((RECORDED, folder)),
-            Tape::Replay(folder) => Some((REPLAYED, folder)),
+            CassetteMode::Off => None,
+            CassetteMode::Record(folder) | CassetteMode::RecordOn(folder) => Some((RECORDED, folder)),
+            CassetteMode::Replay(folder) => Some((REPLAYED, folder)),
         }
     }
 }
@@ -127,19 +127,19 @@ mod tests {
 
     #[test]
     fn a_resumed_run_goes_on_as_it_was_started_unless_told_otherwise() {
-        let replayed: IndexMap<_, _> = [(REPLAYED.to_owned(), json!("tape"))].into();
-        let recorded: IndexMap<_, _> = [(RECORDED.to_owned(), json!("tape"))].into();
-        assert_eq!(Tape::Off.or_as_started(&replayed), Tape::Replay("tape".into()));
-        assert_eq!(Tape::Off.or_as_started(&recorded), Tape::RecordOn("tape".into()));
-        assert_eq!(Tape::Off.or_as_started(&IndexMap::new()), Tape::Off);
-        let other = Tape::Replay("/other".into());
+        let replayed: IndexMap<_, _> = [(REPLAYED.to_owned(), json!("folder"))].into();
+        let recorded: IndexMap<_, _> = [(RECORDED.to_owned(), json!("folder"))].into();
+        assert_eq!(CassetteMode::Off.or_as_started(&replayed), CassetteMode::Replay("folder".into()));
+        assert_eq!(CassetteMode::Off.or_as_started(&recorded), CassetteMode::RecordOn("folder".into()));
+        assert_eq!(CassetteMode::Off.or_as_started(&IndexMap::new()), CassetteMode::Off);
+        let other = CassetteMode::Replay("/other".into());
         assert_eq!(other.clone().or_as_started(&recorded), other);
     }
 
     #[test]
     fn what_a_run_remembers_is_said() {
-        let replayed: IndexMap<_, _> = [(REPLAYED.to_owned(), json!("tape"))].into();
-        assert_eq!(words(&replayed), ", replayed from tape: no model is asked");
+        let replayed: IndexMap<_, _> = [(REPLAYED.to_owned(), json!("folder"))].into();
+        assert_eq!(words(&replayed), ", replayed from folder: no model is asked");
         assert_eq!(words(&IndexMap::new()), "");
     }
 }

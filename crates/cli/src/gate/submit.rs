@@ -1,6 +1,6 @@
-//! Hands an answer in: into the run's inbox, unless the question has an answer.
+//! Submits an answer: into the run's inbox, unless the question has an answer.
 //!
-//! Everybody who answers comes through here, at the terminal of the process that drives the run as well as from another
+//! Every answer passes here, at the terminal of the process that drives the run as well as from another
 //! one. Invariant: of all answers to one question, one is accepted, the first that is on disk; the others are told whose
 //! it was.
 
@@ -9,7 +9,7 @@ use convoke_journal::{Error, Inbox, InboxMessage, Message, Reader, StateDir};
 use convoke_model::{Answer, Event, RunId, Stamped, TaskId};
 
 /// An answer on its way.
-pub struct HandIn<'a> {
+pub struct Submission<'a> {
     /// Where runs are kept.
     pub state: &'a StateDir,
     /// The run.
@@ -25,12 +25,12 @@ pub struct HandIn<'a> {
 /// Why an answer is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// Somebody else was first; it will be heard when the run goes on.
+    /// Another answer was first; the run takes it when it goes on.
     Waiting {
         /// Whose answer it is.
         by: String,
     },
-    /// Somebody else was first and has been heard.
+    /// Another answer was first, and the run has taken it.
     Heard {
         /// Whose answer it was.
         by: String,
@@ -52,7 +52,7 @@ impl Refused {
     }
 }
 
-impl HandIn<'_> {
+impl Submission<'_> {
     /// Durable on return, and then the only answer to this question.
     pub fn send(&self, answer: Answer) -> Result<Result<(), Refused>, Error> {
         let reader = Reader::open(self.state, self.run)?;

@@ -1,4 +1,4 @@
-//! Items of one fan-out that do the same become one row.
+//! Rows of the live view: items of one fan-out that do the same become one row.
 
 use super::State;
 use super::state::owner;

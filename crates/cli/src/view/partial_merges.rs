@@ -1,10 +1,10 @@
-//! Texts that grow: what merges that take outputs as they arrive have come to so far.
+//! Intermediate results of merges that take outputs as they arrive.
 //!
 //! A fold like the others: the newest answer to a question of such a merge is its text until the next one. Texts stay
-//! payloads here, large ones by address; whoever can read them says how they begin. What a merge has come to is kept
+//! payloads here, large ones by address; [`read_heads`](PartialMerges::read_heads) reads how they begin. What a merge has come to is kept
 //! when it fails, because then it is all there is, and dropped when the task has an output of its own.
 
-use super::words;
+use super::format;
 use convoke_model::synthesis::{bare, readable};
 use convoke_model::{Event, JsonText, MergeStrategy, Payload, Stamped, TaskId};
 use std::collections::HashMap;
@@ -14,25 +14,25 @@ const HEAD: usize = 120;
 
 /// Every merge that goes on as outputs arrive.
 #[derive(Debug, Clone, Default)]
-pub struct Growing(HashMap<TaskId, SoFar>);
+pub struct PartialMerges(HashMap<TaskId, PartialMerge>);
 
 /// What one of them has come to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SoFar {
+pub struct PartialMerge {
     /// Questions that were answered.
     pub merges: u32,
     /// The newest answer.
     pub text: Option<Payload>,
-    /// How it begins, once somebody has read it.
+    /// How it begins, once it was read.
     pub head: Option<String>,
 }
 
-impl Growing {
+impl PartialMerges {
     /// All of them after these events.
-    pub fn of(events: &[Stamped]) -> Growing {
-        let mut growing = Growing::default();
-        events.iter().for_each(|stamped| growing.apply(&stamped.event));
-        growing
+    pub fn of(events: &[Stamped]) -> PartialMerges {
+        let mut partial_merges = PartialMerges::default();
+        events.iter().for_each(|stamped| partial_merges.apply(&stamped.event));
+        partial_merges
     }
 
     /// Takes the next event.
@@ -53,7 +53,7 @@ impl Growing {
 
     fn answered(&mut self, question: &TaskId, answer: &Payload) {
         if let Some(grown) = self.asker(question).and_then(|task| self.0.get_mut(&task)) {
-            *grown = SoFar { merges: grown.merges + 1, text: Some(answer.clone()), head: None };
+            *grown = PartialMerge { merges: grown.merges + 1, text: Some(answer.clone()), head: None };
         }
     }
 
@@ -67,7 +67,7 @@ impl Growing {
     }
 
     /// What a task's merge has come to, if there is a text.
-    pub fn get(&self, task: &TaskId) -> Option<&SoFar> {
+    pub fn get(&self, task: &TaskId) -> Option<&PartialMerge> {
         self.0.get(task).filter(|so_far| so_far.text.is_some())
     }
 
@@ -90,7 +90,7 @@ fn head(text: &JsonText) -> String {
             break;
         }
     }
-    words::fit(&line, HEAD)
+    format::fit(&line, HEAD)
 }
 
 #[cfg(test)]
@@ -126,23 +126,23 @@ mod tests {
             began("s", MergeStrategy::Progressive, true),
             said("s/merge[2]", &format!("one\n\ntwo {}", "x".repeat(1_000))),
         ];
-        let mut growing = Growing::of(&stamp(events.clone()));
-        growing.read_heads(&inline);
-        let so_far = growing.get(&id("s")).unwrap();
+        let mut partial_merges = PartialMerges::of(&stamp(events.clone()));
+        partial_merges.read_heads(&inline);
+        let so_far = partial_merges.get(&id("s")).unwrap();
         let head = so_far.head.as_deref().unwrap();
         assert_eq!((so_far.merges, head.chars().count()), (2, HEAD));
         assert!(head.starts_with("one two xxx") && head.ends_with('…'), "{head}");
-        assert_eq!(growing.get(&id("other")), None);
+        assert_eq!(partial_merges.get(&id("other")), None);
         events.push(Event::TaskSucceeded { task: id("s"), output: Payload::Gathered });
-        assert_eq!(Growing::of(&stamp(events)).get(&id("s")), None);
+        assert_eq!(PartialMerges::of(&stamp(events)).get(&id("s")), None);
     }
 
     #[test]
     fn a_merge_by_levels_has_no_text_before_its_end() {
-        let growing = Growing::of(&stamp(vec![
+        let partial_merges = PartialMerges::of(&stamp(vec![
             began("s", MergeStrategy::Hierarchical, true),
             said("s/merge[1.0]", "part"),
         ]));
-        assert_eq!(growing.get(&id("s")), None);
+        assert_eq!(partial_merges.get(&id("s")), None);
     }
 }

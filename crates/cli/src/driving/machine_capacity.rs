@@ -40,7 +40,7 @@ pub fn take_part(
     Ok((Shares { table: Arc::new(table), time_to_live: lease }, remark))
 }
 
-/// Limits as somebody has set them for the live machine, where that goes over what the configuration says.
+/// Limits as `convoke capacity set` has set them for the live machine, which goes over the configuration.
 pub fn as_set(mut limits: Limits, state: &StateDir) -> Limits {
     if limits.resources.is_empty() && limits.tenants.is_empty() {
         return limits;
@@ -71,7 +71,7 @@ fn open(state: &StateDir, label: &str, run: &str, options: Options) -> Result<Ca
     patiently(|| Capacity::open(&table_path(state), &identity, options.clone())).map_err(unusable)
 }
 
-/// Whoever was stopped while it had the table for itself is mostly let go on soon: a run need not fail for that.
+/// A process that was stopped while it held the table mostly continues soon: a run need not fail for that.
 fn patiently<T>(mut act: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let begin = Instant::now();
     loop {
@@ -83,7 +83,7 @@ fn patiently<T>(mut act: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     }
 }
 
-/// A number that somebody stated goes over one that nobody did. Says so where another one is in force than was asked for.
+/// A stated limit goes over the default. Answers with a remark where another limit is in force than the stated one.
 fn agree(table: &Capacity, machine: &Stated) -> Result<Option<String>, Error> {
     let limit = u32::try_from(machine.limit).unwrap_or(u32::MAX);
     let defined = table.define(MACHINE, limit, &machine.origin)?;

@@ -1,4 +1,4 @@
-//! How the work of a run was laid out, and what was judged in it.
+//! The structure of a run: how its work was divided, and the verdicts in it.
 
 use super::Shown;
 use convoke_engine::report::{TaskReport, TaskWord};

@@ -1,12 +1,12 @@
-//! The keys that a plan uses: which variables hold them, and what they are.
+//! The credentials that a plan uses: which variables hold them, and their values.
 //!
 //! No command inherits such a variable unless its step names it, and no key comes back in anything that is said. A key is
 //! what a provider, an MCP server or a coding agent is given as a credential: `api_key`, headers, and what arguments and
 //! variables of `env` refer to. What a script step names in its `env` is its own to use, and to print; no model is sent it.
 
 use super::equipment::providers;
+use crate::cassette;
 use crate::env;
-use crate::tape;
 use convoke_agent::redaction::{Scrubber, Secret};
 use convoke_model::secret::is_named_like_one;
 use convoke_model::{ProviderSettings, Server, Servers, Transport};
@@ -25,16 +25,16 @@ pub struct RunSettings {
 }
 
 /// The keys of one plan.
-pub struct Keys<'a> {
+pub struct Credentials<'a> {
     providers: Vec<&'a ProviderSettings>,
     servers: Vec<&'a Server>,
     /// What script steps are given, which they may print.
     variables: Vec<&'a (String, String)>,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> Credentials<'a> {
     /// Those of every provider and server that the plan names.
-    pub fn of(plan: &'a Plan) -> Keys<'a> {
+    pub fn of(plan: &'a Plan) -> Credentials<'a> {
         let mut servers: Vec<&Server> = Vec::new();
         for server in servers_of(plan).flat_map(|all| all.values()) {
             if !servers.contains(&server) {
@@ -42,12 +42,12 @@ impl<'a> Keys<'a> {
             }
         }
         let providers = providers(plan).into_iter().map(|(_, provider)| provider).collect();
-        Keys { providers, servers, variables: variables_of(plan).collect() }
+        Credentials { providers, servers, variables: variables_of(plan).collect() }
     }
 
     /// Those of what another process's plan names.
-    pub fn of_settings(settings: &'a RunSettings) -> Keys<'a> {
-        Keys {
+    pub fn of_settings(settings: &'a RunSettings) -> Credentials<'a> {
+        Credentials {
             providers: settings.providers.iter().collect(),
             servers: settings.servers.iter().collect(),
             variables: settings.variables.iter().collect(),
@@ -79,7 +79,7 @@ impl<'a> Keys<'a> {
         let literal =
             self.settings().filter(|(name, text)| is_named_like_one(name) && names(text).is_empty());
         let literal = literal.map(|(_, text)| text.to_owned());
-        named.chain(tape::own_keys(self.providers.iter().copied())).chain(literal).collect()
+        named.chain(cassette::own_keys(self.providers.iter().copied())).chain(literal).collect()
     }
 
     /// Everything that no model is to see unless its contract lists it: the keys, what script steps are given as a secret,
@@ -193,7 +193,7 @@ mod tests {
         let headers = vec![pair("Authorization", "Bearer ${LETTER}")];
         let url = "https://x.test/${REGION}".to_owned();
         let http = Server { transport: Transport::Http { url, headers }, timeout: None, tools: None };
-        let keys = Keys { providers: Vec::new(), servers: vec![&stdio, &http], variables: Vec::new() };
+        let keys = Credentials { providers: Vec::new(), servers: vec![&stdio, &http], variables: Vec::new() };
         assert_eq!(keys.variables(), ["MINE", "SHOP_TOKEN", "LETTER"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The configuration as it is shown and remembered: every value by its key, secrets hidden.
+//! A snapshot of the configuration, to be shown and recorded: every value by its key, secrets hidden.
 //!
 //! A run remembers what it was started with (`RunStarted`), and one that goes on says what is different now.
 
@@ -37,7 +37,7 @@ pub fn shown(entry: &Entry) -> String {
     if is_secret(entry) { "\"(hidden)\"".to_owned() } else { entry.value.to_string() }
 }
 
-/// A key that somebody wrote out; references such as `${NAME}` are no secret.
+/// A key that is written out; references such as `${NAME}` are no secret.
 pub fn is_secret(entry: &Entry) -> bool {
     let reference =
         matches!(&entry.value, Scalar::Text(text) if text.starts_with("${") && text.ends_with('}'));

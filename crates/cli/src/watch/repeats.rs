@@ -1,9 +1,9 @@
-//! The same said of many items is told for some of them and counted for the rest.
+//! Repeated lines: the same event of many items of a fan-out is printed for some of them and counted for the rest.
 //!
 //! A run of ten thousand partitions that a budget ends skips most of them at one moment. Only items of one fan-out that
 //! end without having run count here; failures are always told.
 
-use crate::view::words;
+use crate::view::format;
 use convoke_model::{CauseKind, Event, TaskId};
 
 /// Items of one fan-out that are told one by one.
@@ -11,18 +11,18 @@ const TOLD: u64 = 20;
 
 /// What was said last of the items of a fan-out.
 #[derive(Debug, Default)]
-pub struct Flood {
+pub struct Repeats {
     about: Option<(String, CauseKind)>,
     told: u64,
     held: u64,
 }
 
-impl Flood {
+impl Repeats {
     /// Whether an event is one too many of its kind, and only counted.
     pub fn holds(&mut self, event: &Event) -> bool {
         let Some(about) = about(event) else { return false };
         if self.about.as_ref() != Some(&about) {
-            *self = Flood { about: Some(about), ..Flood::default() };
+            *self = Repeats { about: Some(about), ..Repeats::default() };
         }
         let holds = self.told >= TOLD;
         if holds {
@@ -42,7 +42,7 @@ impl Flood {
     pub fn line(&mut self) -> Option<String> {
         let held = std::mem::take(&mut self.held);
         let (of, kind) = self.about.as_ref().filter(|_| held > 0)?;
-        Some(format!("{of}: {} more skipped: {}", words::count(held), kind.words()))
+        Some(format!("{of}: {} more skipped: {}", format::count(held), kind.words()))
     }
 }
 
@@ -70,21 +70,21 @@ mod tests {
 
     #[test]
     fn many_of_one_kind_are_counted_and_said_once() {
-        let mut flood = Flood::default();
+        let mut repeats = Repeats::default();
         let item = |index: u64| skipped(format!("scout[{index}]"), CauseKind::LimitReached);
-        let held = (0..10_000).filter(|index| flood.holds(&item(*index))).count();
+        let held = (0..10_000).filter(|index| repeats.holds(&item(*index))).count();
         assert_eq!(held, 10_000 - TOLD as usize);
         let other = skipped("late".to_owned(), CauseKind::NeedFailed);
-        assert!(flood.ends_at(&other) && !flood.holds(&other) && !flood.ends_at(&item(1)));
-        assert_eq!(flood.line().as_deref(), Some("scout: 9980 more skipped: a limit was reached"));
-        assert_eq!(flood.line(), None);
+        assert!(repeats.ends_at(&other) && !repeats.holds(&other) && !repeats.ends_at(&item(1)));
+        assert_eq!(repeats.line().as_deref(), Some("scout: 9980 more skipped: a limit was reached"));
+        assert_eq!(repeats.line(), None);
     }
 
     #[test]
     fn another_reason_or_another_fan_out_begins_anew() {
-        let mut flood = Flood::default();
+        let mut repeats = Repeats::default();
         let mut all = |node: &str, kind| {
-            (0..TOLD).filter(|index| flood.holds(&skipped(format!("{node}[{index}]"), kind))).count()
+            (0..TOLD).filter(|index| repeats.holds(&skipped(format!("{node}[{index}]"), kind))).count()
         };
         assert_eq!(all("a", CauseKind::LimitReached) + all("b", CauseKind::LimitReached), 0);
         assert_eq!(all("b", CauseKind::Stopped), 0);

@@ -1,4 +1,4 @@
-//! Which failures a person has read already, so that what fails because of one names it and does not repeat it.
+//! Failures that were printed already, so that a failure caused by one of them refers to it and does not repeat it.
 //!
 //! Groups, sub-workflows, goals and the run fail in the words of what failed inside them: their message quotes the
 //! member's, behind the member's name. Where the member's own line was printed with all its words, the quote gives way to
@@ -14,7 +14,7 @@ pub const ABOVE: &str = " (see above)";
 
 /// The failures that were told, by task.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct ShownFailures {
     /// In the order of paths: what stands below a task comes right behind it.
     failed: BTreeMap<Arc<str>, String>,
     /// The task that told these words first.
@@ -23,7 +23,7 @@ pub struct Told {
     attempts: HashMap<TaskId, String>,
 }
 
-impl Told {
+impl ShownFailures {
     /// A line told that a task failed. It has the first line of the message; what has more lines is not told yet.
     pub fn tell(&mut self, task: &TaskId, message: &str) {
         let message = message.trim_end();
@@ -108,8 +108,8 @@ mod tests {
         TaskId(id.into())
     }
 
-    fn told(failures: &[(&str, &str)]) -> Told {
-        let mut told = Told::default();
+    fn told(failures: &[(&str, &str)]) -> ShownFailures {
+        let mut told = ShownFailures::default();
         failures.iter().for_each(|(id, words)| told.tell(&task(id), words));
         told
     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn an_attempt_that_fails_as_the_one_before_is_known() {
-        let mut told = Told::default();
+        let mut told = ShownFailures::default();
         assert!(!told.is_as_before(&task("a"), "slow"));
         told.tell_attempt(&task("a"), "slow");
         assert!(told.is_as_before(&task("a"), "slow"));

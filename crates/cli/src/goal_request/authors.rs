@@ -1,4 +1,4 @@
-//! Who wrote what is wrong with the workflow of a goal: nobody has a file `goal:`.
+//! The authors of the parts of a goal's workflow, for findings: there is no file `goal:` to point at.
 //!
 //! Each part of that workflow comes from a flag, a key of the configuration or a prompt file, and a finding about it is
 //! told there. What was made by ourselves is not at fault.

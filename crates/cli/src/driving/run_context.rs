@@ -1,8 +1,8 @@
-//! What surrounds a run that is driven from here: its limits, what it shares the machine with, and who looks on.
+//! The context of a run that this process drives: its options and limits, its part of the machine, and its watcher.
 
 use super::equipment::{Equipment, run_limit, shared_limits};
-use super::share::Share;
-use super::{sharing, today};
+use super::work_sharing::WorkSharing;
+use super::{day_budgets, machine_capacity};
 use crate::args::RunFlags;
 use crate::console::Console;
 use crate::failure::CommandFailure;
@@ -16,8 +16,8 @@ use convoke_model::{Payload, RunId};
 use convoke_plan::Plan;
 use std::sync::Arc;
 
-/// A run and its surroundings.
-pub(super) struct Stage<'a> {
+/// A run and what this process drives it with.
+pub(super) struct RunContext<'a> {
     pub console: &'a Console,
     pub state: &'a StateDir,
     pub plan: &'a Arc<Plan>,
@@ -27,28 +27,29 @@ pub(super) struct Stage<'a> {
     pub resumed: bool,
 }
 
-impl Stage<'_> {
-    /// The run's part of what processes share on this machine, where it takes part.
+impl RunContext<'_> {
+    /// The run's part of the machine's shared capacity, where it takes part.
     pub fn capacity(&self, options: &Options) -> Result<Option<Shares>, CommandFailure> {
         let Some(machine) = &options.limits.machine else { return Ok(None) };
         let lease = self.console.config.lease;
-        let (shares, remark) = sharing::take_part(self.state, self.run, self.plan, machine, lease)?;
-        today::make_known(self.console, self.state, &shares.table, &options.limits)?;
+        let (shares, remark) = machine_capacity::take_part(self.state, self.run, self.plan, machine, lease)?;
+        day_budgets::enter(self.console, self.state, &shares.table, &options.limits)?;
         remark.iter().for_each(|remark| self.console.warn(remark));
         Ok(Some(shares))
     }
 
-    /// What it does for other runs, where it was told to.
-    pub fn share(&self, capacity: Option<&Shares>) -> Result<Option<Share>, CommandFailure> {
+    /// Work sharing with other processes, where `--share` asks for it.
+    pub fn share(&self, capacity: Option<&Shares>) -> Result<Option<WorkSharing>, CommandFailure> {
         match capacity {
-            Some(shares) if self.flags.share && !self.equipment.is_taped() => {
-                Share::begin(self.state, self.run, self.plan, self.equipment, shares, self.flags).map(Some)
+            Some(shares) if self.flags.share && !self.equipment.uses_cassette() => {
+                WorkSharing::begin(self.state, self.run, self.plan, self.equipment, shares, self.flags)
+                    .map(Some)
             }
             _ => Ok(None),
         }
     }
 
-    /// Who shows the run, answers for people and passes on what they say.
+    /// The watcher: shows the run, asks people and passes on what they say.
     pub fn watch(&self, handle: &Handle) -> Watch {
         let asker = self.manner().map(|manner| Asker {
             manner,
@@ -72,18 +73,19 @@ impl Stage<'_> {
 
     pub fn options(&self) -> Options {
         let owner = stored::ourselves();
-        // A detached run waits for who attaches to it or answers from elsewhere.
+        // A detached run waits for a person that attaches to it or answers from elsewhere.
         let detached = self.console.detached.is_some() && !self.flags.no_interactive;
         let interactive = self.manner().is_some() || detached;
         let max_concurrency = run_limit(&self.console.config, self.flags, self.plan);
-        let mut limits = sharing::as_set(shared_limits(&self.console.config, max_concurrency), self.state);
+        let mut limits =
+            machine_capacity::as_set(shared_limits(&self.console.config, max_concurrency), self.state);
         let known = LearnedStatistics::load(self.state);
         (limits.learned, limits.durations) = (known.services, known.durations);
         let stated = self.flags.max_concurrency.or(self.console.config.max_concurrency);
         limits.follows_machine = stated.or(self.plan.root().limits.max_concurrency).is_none();
         bound_breaker(&mut limits, self.plan.root().limits.breaker_failures);
         if self.equipment.is_replay() {
-            // What is played back asks nobody and starts nothing.
+            // A replay calls no service and starts no process.
             limits.machine = None;
             limits.asks_nobody = true;
         }
@@ -91,7 +93,7 @@ impl Stage<'_> {
         Options { max_concurrency, interactive, patience, pid: owner.pid, host: owner.host, limits }
     }
 
-    /// Who answers gates, if anybody does.
+    /// How gates are answered here, if they are.
     fn manner(&self) -> Option<Manner> {
         match self.flags.skip_gates {
             // A new run skips its gates by itself; a resumed one was perhaps started without the flag.

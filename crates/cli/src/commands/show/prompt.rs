@@ -1,4 +1,4 @@
-//! What an attempt was asked to do, rendered again from the plan and the events before it.
+//! The prompt of an attempt, rendered again from the plan and the events before it.
 //!
 //! Prompts are not stored: the same plan and the same events give the same text.
 
@@ -23,7 +23,7 @@ impl Outputs for Kept<'_> {
 }
 
 /// What the last attempt of a task was asked; `None` if it made none, or if it cannot be told any more.
-pub fn what_was_asked(state: &StateDir, stored: &Stored, task: &TaskId) -> Option<Value> {
+pub fn rendered(state: &StateDir, stored: &Stored, task: &TaskId) -> Option<Value> {
     let began = stored.events.iter().rposition(
         |stamped| matches!(&stamped.event, Event::AttemptStarted { task: other, .. } if other == task),
     )?;

@@ -1,4 +1,4 @@
-//! What is typed about runs that are kept: `show`, `events`, `verify`, `prune`.
+//! Arguments of commands that inspect stored runs: `show`, `events`, `verify`, `prune`.
 
 use super::format::Format;
 use super::values::age;

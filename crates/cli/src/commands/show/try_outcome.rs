@@ -1,4 +1,4 @@
-//! What a try of a phase came to, which is not how its attempt ended: an answer that says "I failed" was given well.
+//! The outcome of a try of a phase, which is not how its attempt ended: an answer that says "I failed" was given well.
 //!
 //! Read from the answer in the words of its contract, and from what followed it: what was not accepted is tried again, or ends
 //! its phase.
@@ -13,16 +13,20 @@ use std::collections::{HashMap, HashSet};
 
 /// What it came to, and why, where its answer says so.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Came {
+pub(super) struct TryOutcome {
     /// The word that stands in the place of `succeeded`.
     pub word: &'static str,
-    /// In the words of whoever answered.
+    /// In the words of the answer.
     pub why: Option<String>,
 }
 
 impl Shown {
     /// What a try came to, unless that is what its end says.
-    pub(super) fn came(&self, id: &TaskId, task: &TaskReport) -> Result<Option<Came>, CommandFailure> {
+    pub(super) fn try_outcome(
+        &self,
+        id: &TaskId,
+        task: &TaskReport,
+    ) -> Result<Option<TryOutcome>, CommandFailure> {
         if task.state != TaskWord::Succeeded || !is_try(id) {
             return Ok(None);
         }
@@ -55,7 +59,7 @@ pub(super) fn refused(events: &[Stamped]) -> HashSet<TaskId> {
     refused
 }
 
-const REFUSED: Came = Came { word: "refused", why: None };
+const REFUSED: TryOutcome = TryOutcome { word: "refused", why: None };
 
 /// Tries of a phase and the work that they hand out have names of their own.
 fn is_try(id: &TaskId) -> bool {
@@ -63,13 +67,13 @@ fn is_try(id: &TaskId) -> bool {
     last.is_some_and(|last| last.key.is_some() && ["try", "child", "aggregate"].contains(&&*last.node))
 }
 
-fn of_answer(answer: &Value) -> Option<Came> {
+fn of_answer(answer: &Value) -> Option<TryOutcome> {
     let word = match answer["status"].as_str()? {
         "validation_fail" => "refused",
         "failure" => "failed",
         _ => return None,
     };
-    Some(Came { word, why: answer["reason"].as_str().map(str::to_owned) })
+    Some(TryOutcome { word, why: answer["reason"].as_str().map(str::to_owned) })
 }
 
 #[cfg(test)]
@@ -80,7 +84,7 @@ mod tests {
     #[test]
     fn an_answer_that_says_it_failed_has_failed() {
         let came = of_answer(&json!({"status": "failure", "reason": "no net"})).unwrap();
-        assert_eq!(came, Came { word: "failed", why: Some("no net".into()) });
+        assert_eq!(came, TryOutcome { word: "failed", why: Some("no net".into()) });
         assert_eq!(of_answer(&json!({"status": "validation_fail"})), Some(REFUSED));
         assert_eq!(of_answer(&json!({"status": "success"})), None);
         assert_eq!(of_answer(&json!("failure")), None);

@@ -1,10 +1,10 @@
-//! From a sentence on the command line to a workflow of one goal: flags over the configuration, prompts from folders.
+//! From a goal on the command line to a workflow of one goal step: flags over the configuration, prompts from folders.
 
-mod blame;
+mod authors;
 mod bounds;
 mod tools;
 
-pub use blame::{Authors, about_providers};
+pub use authors::{Authors, about_providers};
 pub use bounds::{Budgeted, anew};
 
 use crate::args::GoalArgs;
@@ -24,12 +24,12 @@ pub const FILE: &str = "goal:";
 /// What stands for standard input where a file is named.
 const STDIN: &str = "-";
 
-/// What people are told a run was made from: its file, or that somebody said a sentence.
+/// The origin of a run, for people: its file, or a sentence on the command line.
 pub fn origin(file: &str) -> &str {
     if file == FILE { "a sentence" } else { file }
 }
 
-/// A prompt that somebody has put into words of their own.
+/// A prompt that replaces a built-in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFile {
     /// Whose it is.
@@ -169,7 +169,7 @@ fn prompts_in(folders: &[PathBuf]) -> Result<Vec<PromptFile>, CommandFailure> {
     Ok(found)
 }
 
-/// What is to be said about files of a folder of prompts that are nobody's prompt.
+/// Remarks about files of a prompt folder that belong to no role.
 fn strangers(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
