@@ -3,13 +3,13 @@
 //! Every attempt is a task of the runtime that ends by itself or is told to; its end is a fact like any other. A panic
 //! inside an attempt is its failure, not the run's. A run that is dropped drops its attempts: nothing goes on behind it.
 
+use crate::capacity::client::Steward;
+use crate::capacity::terms::Terms;
 use crate::executor::Executor;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
 use crate::line::Line;
-use crate::steward::Steward;
 use crate::tenure::Tenure;
-use crate::terms::Terms;
 use convoke_journal::Writer;
 use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage};
 use convoke_schedule::TaskIx;

@@ -12,11 +12,11 @@ pub use guidance::MOST_GUIDANCE;
 
 pub(crate) use take::stopping;
 
-use crate::calls::too_much;
+use crate::capacity::calls::too_much;
+use crate::capacity::permits::{Line, Next, Owner, Permits, owner_of};
+use crate::capacity::terms::{AskNo, Return, Terms, Want};
 use crate::fact::{CallReply, Fact};
-use crate::permits::{Line, Next, Owner, Permits, owner_of};
 use crate::store::Store;
-use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
 use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Reason, Refused, Setting};
 use convoke_journal::MessageId;

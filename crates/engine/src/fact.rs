@@ -1,6 +1,6 @@
 //! What reaches the engine from outside, each with its time.
 
-use crate::terms::{AskNo, Fence};
+use crate::capacity::terms::{AskNo, Fence};
 use convoke_agent::{Admitted, CallDemand, Page, Report};
 use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::MessageId;

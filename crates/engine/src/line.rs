@@ -4,12 +4,12 @@
 //! for. Before each the attempt's lease and the run's ownership are looked at: a process that was stopped for longer than
 //! these last sends nothing more.
 
+use crate::capacity::client::Steward;
+use crate::capacity::terms::{Calls, Fence};
 use crate::core::stopping;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
-use crate::steward::Steward;
 use crate::tenure::Tenure;
-use crate::terms::{Calls, Fence};
 use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Page, Report, Sink};
 use convoke_capacity::Footing;
 use convoke_govern::Outcome;

@@ -1,15 +1,15 @@
 //! One run, driven to its end.
 
 use crate::attempts::Attempts;
+use crate::capacity::client::Steward;
+use crate::capacity::durations::Durations;
 use crate::clock::Clock;
 use crate::core::{Core, Effect};
-use crate::durations::Durations;
 use crate::error::EngineError;
 use crate::fact::{Capacity, Fact, What};
 use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
 use crate::project::Projects;
-use crate::steward::Steward;
 use crate::tenure::Tenure;
 use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};

@@ -4,17 +4,17 @@
 
 use crate::attempts::Attempts;
 use crate::bounds;
+use crate::capacity::budget::spending::Spending;
+use crate::capacity::client::Steward;
+use crate::capacity::limits::Limits;
+use crate::capacity::permits::{Permits, Said};
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::error::EngineError;
 use crate::executor::Executor;
 use crate::handle::{Handle, Watch};
-use crate::limits::Limits;
-use crate::permits::{Permits, Said};
 use crate::project::Project;
 use crate::run::{METRICS_PERIOD, Run};
-use crate::spending::Spending;
-use crate::steward::Steward;
 use crate::store::Store;
 use crate::tenure::Tenure;
 use convoke_capacity::Capacity;

@@ -2,7 +2,7 @@
 //! memory: facts in, events and effects out.
 
 use convoke_agent::{Admitted, CallDemand};
-use convoke_engine::spending::Spent;
+use convoke_engine::budget::Spent;
 use convoke_engine::{
     AskNo, CallReply, Calls, Capacity, Core, Effect, Fact, Fence, Limits, Permits, ServiceLimit, Stated,
     Store, Turn, What,

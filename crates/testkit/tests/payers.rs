@@ -1,6 +1,6 @@
 //! Who pays for a task can be told from its name alone: what was spent by a task that is gone is charged to the same budgets.
 
-use convoke_engine::budgets::standings;
+use convoke_engine::budget::standings;
 use convoke_engine::{Changes, Limits, replay};
 use convoke_model::{Assignment, AttemptEnd, Class, JsonText, Payload, Stamped, Usage, WaitsFor, Wish, Work};
 use convoke_plan::Plan;

@@ -12,7 +12,7 @@ use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
 use crate::tape::REPLAYED;
 use convoke_capacity::Capacity;
-use convoke_engine::spending::{Spending, Spent};
+use convoke_engine::budget::{Spending, Spent};
 use convoke_engine::{DayBudget, Limits, midnight};
 use convoke_journal::{StateDir, private_file, write_private};
 use convoke_model::{Event, TaskId, Timestamp};

@@ -257,7 +257,7 @@ impl Core {
     }
 
     /// What a holder wants of the machine can never be had.
-    fn refuse(&mut self, at: Timestamp, ask: crate::terms::AskNo, why: String, turn: &mut Turn) {
+    fn refuse(&mut self, at: Timestamp, ask: crate::capacity::terms::AskNo, why: String, turn: &mut Turn) {
         let failure = Failure::new(Class::Capacity, why)
             .reason("never_fits")
             .hint("convoke capacity shows every limit and where it comes from");

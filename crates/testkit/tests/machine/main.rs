@@ -13,7 +13,7 @@ mod process;
 mod table;
 
 use convoke_agent::{Admitted, CallDemand, Report};
-use convoke_engine::spending::Spending;
+use convoke_engine::budget::Spending;
 use convoke_engine::{Calls, Capacity, Effect, Fact, Fence, Limits, ServiceLimit, Stated, Terms, What};
 use convoke_govern::Outcome;
 use convoke_model::{

@@ -3,7 +3,7 @@
 //! Kept true: of each kind of wish, which is what it names, [`PLACES`] have a place or are being asked for; within a kind the
 //! order is kept; and a kind that gets nothing does not hold up another one.
 
-use crate::terms::{AskNo, Want};
+use crate::capacity::terms::{AskNo, Want};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ fn kind_of(wants: &[Want]) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Counts, Shared};
+    use crate::capacity::terms::{Counts, Shared};
 
     fn wants(name: &str) -> Vec<Want> {
         let of = Shared {

@@ -3,9 +3,9 @@
 //! Invariant: everything that an attempt needs is asked for at once, so that nobody holds a part and waits for the rest.
 
 use super::{Named, Owner, Permits, key_of, owner_of};
-use crate::leases::Wants;
-use crate::services::{Service, first_model};
-use crate::terms::Want;
+use crate::capacity::leases::Wants;
+use crate::capacity::services::{Service, first_model};
+use crate::capacity::terms::Want;
 use convoke_govern::{Amount, Demand, Governor, Rank, Refused, ResourceId};
 use convoke_model::Timestamp;
 use convoke_plan::{Kind, Labels, Node};

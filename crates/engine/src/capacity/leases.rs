@@ -3,7 +3,7 @@
 //!
 //! Keeps true: a call has at most one wish or one lease; every lease goes back once.
 
-use crate::terms::{AskNo, CallNo, Fence, Return, Want};
+use crate::capacity::terms::{AskNo, CallNo, Fence, Return, Want};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,7 +108,7 @@ fn returned(fence: Fence, wants: &[Want], used: impl Fn(&Want) -> (u64, Duration
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Counts, Shared};
+    use crate::capacity::terms::{Counts, Shared};
 
     const CALL: CallNo = CallNo(1);
 

@@ -3,7 +3,7 @@
 //! Which budgets a task draws from is the scheduler's to say, how they are counted `purses`'.
 
 use super::Permits;
-use crate::spending::Spent;
+use crate::capacity::budget::spending::Spent;
 use convoke_govern::{Adapted, Origin, ResourceId};
 use convoke_model::Timestamp;
 use convoke_schedule::{Scheduler, TaskIx};

@@ -6,8 +6,8 @@
 //! all processes together. Agents of the scripted provider ask nobody, and are not counted; nor are those of a run that
 //! is played back.
 
-use crate::limits::{Breaker, BreakerKey, Limits, ServiceLimit, Stated};
-use crate::terms::{Counts as Counted, Shared, Want};
+use crate::capacity::limits::{Breaker, BreakerKey, Limits, ServiceLimit, Stated};
+use crate::capacity::terms::{Counts as Counted, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Adapted, Amount, Counts, Governor, Learned, LearnedLimit, Origin, ResourceId, Spec};
 use convoke_model::{Digest, ProviderSettings, Timestamp};

@@ -5,9 +5,9 @@
 
 use super::asks::table_name;
 use super::{Known, Office};
+use crate::capacity::services::learned_name;
+use crate::capacity::terms::Counts;
 use crate::fact::Capacity as News;
-use crate::services::learned_name;
-use crate::terms::Counts;
 use convoke_capacity::ResourceId;
 use convoke_govern::LearnedLimit;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! What is found out about services, by their answers and by other processes, and the numbers about permits.
 
 use super::Permits;
-use crate::metrics::Metrics;
+use crate::capacity::metrics::Metrics;
 use convoke_govern::{Adapted, Learned};
 use convoke_model::Timestamp;
 use convoke_plan::Agent;

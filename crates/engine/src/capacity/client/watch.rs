@@ -2,7 +2,7 @@
 
 use super::asks::unit;
 use super::{Known, Office};
-use crate::berth::ORCHESTRATIONS;
+use crate::capacity::run_slot::ORCHESTRATIONS;
 use crate::fact::Capacity as News;
 use convoke_capacity::{Error, Waited};
 use std::sync::atomic::Ordering;

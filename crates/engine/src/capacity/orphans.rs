@@ -4,9 +4,9 @@
 //! The attempt is over for the scheduler, and its task may be tried again; but what it held counts until nothing of it can
 //! be in use. So its permit gets another name, and its leases stay where they are.
 
+use crate::capacity::permits::{Permits, key_of};
+use crate::capacity::terms::{CallNo, Fence};
 use crate::core::Effect;
-use crate::permits::{Permits, key_of};
-use crate::terms::{CallNo, Fence};
 use convoke_govern::{Adapted, Outcome, Used};
 use convoke_model::Timestamp;
 use convoke_schedule::TaskIx;

@@ -76,7 +76,7 @@ fn a_limit_that_is_in_force_is_told_where_the_run_wants_another() {
         Capacity::open(&desk.folder.path().join("capacity"), &Identity::default(), Options::default());
     let other = other.expect("it is there");
     other.define("gpu", 2, "a person").expect("there is room");
-    let shared = crate::terms::Shared {
+    let shared = crate::capacity::terms::Shared {
         name: "gpu".into(),
         limit: 5,
         origin: "test".into(),
@@ -171,7 +171,14 @@ impl Watched {
 
 fn slots(count: u64) -> Want {
     let (name, origin, counts) = ("slots".into(), "test".into(), Counts::Slots);
-    let of = crate::terms::Shared { name, limit: SLOTS, origin, counts, window: None, says_spent: false };
+    let of = crate::capacity::terms::Shared {
+        name,
+        limit: SLOTS,
+        origin,
+        counts,
+        window: None,
+        says_spent: false,
+    };
     Want { of: Arc::new(of), count }
 }
 

@@ -3,7 +3,7 @@
 //! Steps take as long as their attempts have taken so far in this run, else as in earlier ones, and a second where nothing is known. Chains are
 //! measured again each time twice as many attempts have ended, so that knowing better never costs more than the work.
 
-use crate::durations::{Durations, Known};
+use crate::capacity::durations::{Durations, Known};
 use convoke_model::Timestamp;
 use convoke_plan::view::remaining;
 use convoke_plan::{Node, NodeIx, Plan, WorkflowIx};

@@ -6,7 +6,7 @@
 //! this process is done with the run. If it ran out while the process was away, nothing more is begun; what runs may end, and then
 //! the run waits for a place like a new one.
 
-use crate::terms::{AskNo, Fence, Return, Want};
+use crate::capacity::terms::{AskNo, Fence, Return, Want};
 use convoke_govern::{Governor, ResourceId, Spec};
 
 /// As the table and people call it.
@@ -136,7 +136,7 @@ impl Berth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Counts, Shared};
+    use crate::capacity::terms::{Counts, Shared};
     use convoke_govern::{Admission, Amount, Demand, Outcome, Rank, Used};
     use convoke_model::Timestamp;
     use std::sync::Arc;

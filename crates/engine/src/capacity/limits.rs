@@ -2,7 +2,7 @@
 //!
 //! These limits hold for all processes of one state directory together, but for what is said of a run.
 
-use crate::durations::Durations;
+use crate::capacity::durations::Durations;
 use convoke_govern::{BreakerRules, Learned};
 use convoke_model::Budget;
 use convoke_schedule::House;

@@ -1,6 +1,6 @@
 //! Whom the governor speaks of: attempts and calls as its keys.
 
-use crate::terms::CallNo;
+use crate::capacity::terms::CallNo;
 use convoke_schedule::TaskIx;
 
 /// Who a key of the governor stands for.

@@ -3,9 +3,9 @@
 //! A fold over the run's events, by its plan and what the machine's owner says now. Of budgets of a day only this run's part is
 //! in its events.
 
-use crate::limits::Limits;
-use crate::purses::{Purses, Scope, account_name, limit_of};
-use crate::spending::{Spending, Spent};
+use crate::capacity::budget::accounts::{Purses, Scope, account_name, limit_of};
+use crate::capacity::budget::spending::{Spending, Spent};
+use crate::capacity::limits::Limits;
 use convoke_govern::{Period, Reason, Unit};
 use convoke_model::{Event, Stamped, TaskId, Usage, WhenSpent};
 use convoke_plan::Plan;

@@ -3,10 +3,10 @@
 //! Who knows what was spent (the journals do) tells it here, once. Telling it again changes nothing: only what the table lacks is
 //! added.
 
-use crate::limits::Limits;
-use crate::purses;
-use crate::steward::table_name;
-use crate::terms::{Counts, MONEY_UNIT, Shared};
+use crate::capacity::budget::accounts;
+use crate::capacity::client::table_name;
+use crate::capacity::limits::Limits;
+use crate::capacity::terms::{Counts, MONEY_UNIT, Shared};
 use convoke_capacity::{Capacity, Error, Reserved};
 use convoke_model::{Timestamp, Usage};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct DayBudget {
 impl DayBudget {
     /// The budgets of a day among limits.
     pub fn all(limits: &Limits) -> Vec<DayBudget> {
-        let budgets = purses::of_days(limits).into_iter();
+        let budgets = accounts::of_days(limits).into_iter();
         budgets.map(|(tenant, shared)| DayBudget { tenant, shared }).collect()
     }
 
@@ -50,7 +50,7 @@ impl DayBudget {
         if spent == 0 || *limit == 0 {
             return Ok(true);
         }
-        let id = table.define_rate(&table_name(name), count(*limit), purses::DAY, origin)?.id;
+        let id = table.define_rate(&table_name(name), count(*limit), accounts::DAY, origin)?.id;
         let view = table.in_force(id)?;
         let counted = view.lingering + u64::from(view.in_use) + u64::from(view.quarantined);
         let lacking = spent.saturating_sub(counted);
@@ -59,12 +59,12 @@ impl DayBudget {
         }
         // A settlement may go past the limit, a grant never does: so the smallest one is asked for.
         let Reserved::Granted(lease) = table.reserve(&[(id, 1)], A_MOMENT)? else { return Ok(false) };
-        table.settle(&lease, &[(id, count(lacking), purses::left_of_day(now))])?;
+        table.settle(&lease, &[(id, count(lacking), accounts::left_of_day(now))])?;
         Ok(true)
     }
 }
 
 /// When the day of a moment began (UTC).
 pub fn midnight(now: Timestamp) -> Timestamp {
-    Timestamp(now.0 - now.0 % purses::DAY.as_micros() as u64)
+    Timestamp(now.0 - now.0 % accounts::DAY.as_micros() as u64)
 }

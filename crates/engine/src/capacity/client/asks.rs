@@ -1,8 +1,8 @@
 //! Wishes and returns, in their order.
 
 use super::{Known, Office, Order};
+use crate::capacity::terms::{AskNo, Counts, Fence, MONEY_UNIT, Return, Want};
 use crate::fact::Capacity as News;
-use crate::terms::{AskNo, Counts, Fence, MONEY_UNIT, Return, Want};
 use convoke_capacity::{Capacity, Error, Lease, NAME_BYTES, Reserved, ResourceId};
 use convoke_model::Digest;
 use std::borrow::Cow;

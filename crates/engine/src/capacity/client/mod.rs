@@ -12,9 +12,9 @@ mod lessons;
 mod tests;
 mod watch;
 
+use crate::capacity::terms::{AskNo, Counts, Fence, Return, Want};
 use crate::fact::{Capacity as News, What};
 use crate::handle::Handle;
-use crate::terms::{AskNo, Counts, Fence, Return, Want};
 pub(crate) use asks::table_name;
 use books::Books;
 use convoke_capacity::{Capacity, Error, Footing, Lease, ResourceId, Ticket};

@@ -3,14 +3,14 @@
 //! An attempt makes its calls one after the other, so at most one is open per task. The slots of the first came with the
 //! attempt's permit; all others ask for slots, rates and money together.
 
+use crate::capacity::budget::accounts;
+use crate::capacity::leases::Wants;
+use crate::capacity::metrics::Flow;
+use crate::capacity::permits::{Permits, call_keys};
+use crate::capacity::services::{Service, first_model};
+use crate::capacity::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
 use crate::core::Effect;
 use crate::fact::CallReply;
-use crate::leases::Wants;
-use crate::metrics::Flow;
-use crate::permits::{Permits, call_keys};
-use crate::purses;
-use crate::services::{Service, first_model};
-use crate::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
 use convoke_agent::{Admitted, CallDemand, CallPermit};
 use convoke_govern::{Adapted, Amount, Demand, Lesson, Outcome, Refused, ResourceId, Used};
 use convoke_model::{Class, Failure, Timestamp, Usage, WhenSpent, reason};
@@ -163,7 +163,7 @@ impl Permits {
         };
         let no = self.calls.begin(call);
         let [slots, _] = call_keys(no);
-        let split = self.governor.split(crate::permits::key_of(task), slots, &moved);
+        let split = self.governor.split(crate::capacity::permits::key_of(task), slots, &moved);
         debug_assert!(split.is_ok(), "an attempt that starts holds its permit");
         self.calls.open.get_mut(&no).expect("opened above").keys.push(slots);
         if self.hindered_by(task, node, model).is_some()
@@ -471,7 +471,7 @@ impl Permits {
         let usage = usage.filter(|_| was_made);
         let settled = |want: &Want| {
             let count = if was_made { used_of(want, usage.as_ref()) } else { 0 };
-            (count, purses::lasts(want, now))
+            (count, accounts::lasts(want, now))
         };
         effects.extend(self.leases.settle(no, settled).map(Effect::GiveBack));
         adapted

@@ -6,9 +6,9 @@
 //! anything of this process while a lease is waited for. Leases are asked for only as far as nothing else is missing; one
 //! whose attempt has ended serves the next of its kind within the turn, unless another process waits, and else goes back.
 
+use crate::capacity::leases::Wants;
+use crate::capacity::terms::{AskNo, Fence, Return};
 use crate::core::Effect;
-use crate::leases::Wants;
-use crate::terms::{AskNo, Fence, Return};
 use convoke_govern::{Governor, Lack, ResourceId, Spec};
 use convoke_schedule::TaskIx;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};

@@ -3,10 +3,10 @@
 //! Asking is an effect that others carry out; every answer finds who asked, or goes back.
 
 use super::Permits;
-use crate::berth::ORCHESTRATIONS;
+use crate::capacity::leases::Wants;
+use crate::capacity::run_slot::ORCHESTRATIONS;
+use crate::capacity::terms::{AskNo, CallNo, Fence};
 use crate::core::Effect;
-use crate::leases::Wants;
-use crate::terms::{AskNo, CallNo, Fence};
 use convoke_govern::{Governor, Origin, ResourceId};
 use convoke_model::Timestamp;
 use convoke_schedule::TaskIx;
@@ -62,7 +62,7 @@ impl Permits {
     }
 
     /// This process is done with the run: its place goes to the next one.
-    pub(crate) fn leave(&mut self) -> Option<crate::terms::Return> {
+    pub(crate) fn leave(&mut self) -> Option<crate::capacity::terms::Return> {
         self.berth.as_mut()?.leave()
     }
 

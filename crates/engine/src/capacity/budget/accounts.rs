@@ -4,9 +4,9 @@
 //! A call to a model without a price is refused under an enforced budget in money; under one that only reports, the scheduler says
 //! so once.
 
-use crate::limits::Limits;
-use crate::spending::Spent;
-use crate::terms::{Counts, MONEY_UNIT, Shared, Want};
+use crate::capacity::budget::spending::Spent;
+use crate::capacity::limits::Limits;
+use crate::capacity::terms::{Counts, MONEY_UNIT, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
 use convoke_model::{Budget, Timestamp, Usage, WhenSpent, reason};
