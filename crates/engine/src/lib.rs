@@ -9,12 +9,12 @@ mod bounds;
 mod capacity;
 mod clock;
 mod core;
-mod errands;
 mod error;
 mod executor;
 mod fact;
 mod handle;
-mod line;
+mod link;
+mod lookups;
 mod outcome;
 mod pause;
 mod project;
@@ -27,14 +27,15 @@ mod tenure;
 
 pub use capacity::budget;
 pub use capacity::{
-    AskNo, Breaker, BreakerKey, Calls, Counts, DayBudget, Durations, Fence, Flow, Known, Limits, MONEY_UNIT,
-    Metrics, Permits, Queue, Return, ServiceLimit, Shared, Stated, TenantLimit, Terms, Want, midnight,
+    Breaker, BreakerKey, Calls, Counts, DayBudget, Durations, Fence, Flow, Known, Limits, MONEY_UNIT,
+    Metrics, Permits, Queue, RequestNo, Return, ServiceLimit, Shared, Stated, TenantLimit, Terms, Want,
+    midnight,
 };
 pub use clock::Clock;
 pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
 pub use error::EngineError;
 pub use executor::Executor;
-pub use fact::{CallReply, Capacity, Fact, Learned, What};
+pub use fact::{CallReply, CapacityFact, Fact, Learned, What};
 pub use handle::{Handle, Notice, Watch};
 pub use outcome::Outcome;
 pub use project::{Project, ProjectState, Projects};

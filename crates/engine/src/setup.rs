@@ -5,9 +5,9 @@
 use crate::attempts::Attempts;
 use crate::bounds;
 use crate::capacity::budget::spending::Spending;
-use crate::capacity::client::Steward;
+use crate::capacity::client::CapacityClient;
 use crate::capacity::limits::Limits;
-use crate::capacity::permits::{Permits, Said};
+use crate::capacity::permits::{BudgetNote, Permits};
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::error::EngineError;
@@ -103,7 +103,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let epoch = setup.journal.epoch();
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
-    let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
+    let (spending, notes) = (Spending::of(&history), budget_notes(&history));
     let cut = bounds::untold(&setup.plan, &history);
     let is_question = |stamped: &&Stamped| matches!(stamped.event, Event::GateOpened { .. });
     let questions: Vec<Stamped> = history.iter().filter(is_question).cloned().collect();
@@ -114,7 +114,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
                 .inspect_err(|error| settle_if_over(&setup.projects, error))?
         }
     };
-    scheduler.keep_house(setup.options.limits.house());
+    scheduler.set_configured_budgets(setup.options.limits.configured_budgets());
     let writer = Arc::new(Writer::start(setup.journal)?);
     // Facts need no limit: attempts send them, of which there are as many as permits, and an attempt waits for the answer
     // to each call and for each page to be on disk. A limit would be a deadlock: the run sends facts to itself.
@@ -122,14 +122,14 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     // The run never waits for a watcher. Events that wait here are shared, not copied, and end with the run.
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock, rendering: scheduler.cancellation().clone() };
-    let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
+    let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &notes, &scheduler);
     let mut core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
     core.same_places = crate::project::same_places(&setup.projects);
     questions.iter().for_each(|question| core.note_question(question));
-    let steward =
-        setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
+    let client =
+        setup.capacity.map(|shares| CapacityClient::start(shares.table, shares.time_to_live, handle.clone()));
     let tenure = Arc::new(Tenure::new(writer.clone()));
-    let steward = steward.transpose().map_err(EngineError::Thread)?.map(Arc::new);
+    let client = client.transpose().map_err(EngineError::Thread)?.map(Arc::new);
     let watched = Some(watchers.clone());
     let mut run = Run {
         core,
@@ -139,11 +139,11 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
             watched,
             writer.clone(),
             tenure.clone(),
-            steward.clone(),
+            client.clone(),
         ),
         tenure,
         lost: None,
-        steward,
+        client,
         writer,
         facts,
         handle: handle.clone(),
@@ -181,27 +181,27 @@ fn permits(
     options: &Options,
     shares: bool,
     spending: &Spending,
-    said: &[Said],
+    notes: &[BudgetNote],
     scheduler: &Scheduler,
 ) -> Permits {
     let machine = options.limits.machine.clone().filter(|_| shares);
     let limits = Limits { machine, seed: options.pid.into(), ..options.limits.clone() };
     let mut permits = Permits::new(options.max_concurrency, &limits);
-    said.iter().for_each(|said| permits.said_before(said));
+    notes.iter().for_each(|note| permits.note_before(note));
     spending.all().for_each(|spent| permits.spent_before(spent, scheduler));
     permits
 }
 
 /// What people have allowed beyond what was stated, and which budgets were said to be spent, in order.
-fn said_of_budgets(history: &[Stamped]) -> Vec<Said> {
-    let said = history.iter().filter_map(|stamped| match &stamped.event {
+fn budget_notes(history: &[Stamped]) -> Vec<BudgetNote> {
+    let notes = history.iter().filter_map(|stamped| match &stamped.event {
         Event::LimitAdapted { resource, to, reason, .. } if reason == Reason::Set.word() => {
-            Some(Said::Allowed(resource.clone(), *to))
+            Some(BudgetNote::Allowed(resource.clone(), *to))
         }
-        Event::BudgetSpent { budget, then, .. } => Some(Said::Spent(budget.clone(), then.clone())),
+        Event::BudgetSpent { budget, then, .. } => Some(BudgetNote::Spent(budget.clone(), then.clone())),
         _ => None,
     });
-    said.collect()
+    notes.collect()
 }
 
 /// A run that was killed between its end and what follows from it: whoever asks for it again makes good for that, as far

@@ -77,7 +77,7 @@ pub enum Setting {
     /// How much there is.
     Limit,
     /// The moment until which nobody may start, in microseconds; 0 if everybody may.
-    ShutUntil,
+    PausedUntil,
 }
 
 /// Why it was changed.

@@ -464,7 +464,7 @@ pub enum Event {
     LimitAdapted {
         /// Of what: `model:openai/gpt-5`.
         resource: String,
-        /// `limit`: how many at once; `shut_until`: the moment before which nobody starts, in microseconds.
+        /// `limit`: how many at once; `paused_until`: the moment before which nobody starts, in microseconds.
         setting: String,
         /// From this.
         from: u64,

@@ -133,7 +133,7 @@ fn tenants(state: &StateDir, run: &Stored, wanted: bool) -> impl Fn(&TaskId) -> 
     let plan =
         plan.and_then(|meta| changes::stored_plan(state, &run.run, &meta, || Ok(run.events.clone())).ok());
     let scheduler = plan.map(|plan| Scheduler::new(Arc::new(plan)));
-    move |task| scheduler.as_ref()?.payers_of(task).1
+    move |task| scheduler.as_ref()?.budget_scopes_of(task).1
 }
 
 fn unwritable(error: &std::io::Error) -> CommandFailure {

@@ -175,8 +175,8 @@ fn finished(state: &State, task: &TaskId, used: Usage, at: Timestamp, paint: Pai
 fn adapted(resource: &str, setting: &str, (from, to): (u64, u64), reason: &str, at: Timestamp) -> String {
     let why = reason.replace('_', " ");
     match (setting, to) {
-        ("shut_until", 0) => format!("{resource} is open again ({why})"),
-        ("shut_until", until) => {
+        ("paused_until", 0) => format!("{resource} is open again ({why})"),
+        ("paused_until", until) => {
             format!("{resource} waits {} ({why})", words::duration(Timestamp(until).since(at)))
         }
         _ if resource.ends_with("(money)") => {

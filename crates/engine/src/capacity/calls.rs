@@ -12,7 +12,7 @@ use crate::capacity::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
 use crate::core::Effect;
 use crate::fact::CallReply;
 use convoke_agent::{Admitted, CallDemand, CallPermit};
-use convoke_govern::{Adapted, Amount, Demand, Lesson, Outcome, Refused, ResourceId, Used};
+use convoke_govern::{Adapted, Amount, Demand, Outcome, Refused, ResourceId, Sample, Used};
 use convoke_model::{Class, Failure, Timestamp, Usage, WhenSpent, reason};
 use convoke_plan::{Agent, Kind, Labels, Node};
 use convoke_schedule::TaskIx;
@@ -24,7 +24,7 @@ const GOES_ON: u32 = u32::MAX;
 
 /// The calls that are open.
 #[derive(Debug, Default)]
-pub(crate) struct CallBook {
+pub(crate) struct OpenCalls {
     last: u64,
     open: HashMap<CallNo, Call>,
     of_task: HashMap<TaskIx, CallNo>,
@@ -59,7 +59,7 @@ struct Call {
     on_record: bool,
 }
 
-impl CallBook {
+impl OpenCalls {
     fn begin(&mut self, call: Call) -> CallNo {
         self.last += 1;
         let no = CallNo(self.last);
@@ -74,7 +74,7 @@ impl CallBook {
     }
 
     /// A task has ended, and its call may still be under way.
-    pub fn cast_off(&mut self, task: TaskIx) -> Option<CallNo> {
+    pub fn orphan(&mut self, task: TaskIx) -> Option<CallNo> {
         self.of_task.remove(&task)
     }
 
@@ -140,7 +140,7 @@ impl Permits {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) -> Calls {
-        let counted = self.purses.has(task);
+        let counted = self.accounts.has(task);
         let Some(service) = self.services.of_first(agent, &mut self.governor, now) else {
             // A model whose name is rendered is known when it is asked; one that nobody counts is free.
             let asked = counted || first_model(agent).is_none();
@@ -167,9 +167,9 @@ impl Permits {
         debug_assert!(split.is_ok(), "an attempt that starts holds its permit");
         self.calls.open.get_mut(&no).expect("opened above").keys.push(slots);
         if self.hindered_by(task, node, model).is_some()
-            || moved.iter().any(|id| self.governor.is_shut(*id, now))
+            || moved.iter().any(|id| self.governor.is_paused(*id, now))
         {
-            // Shut since the permit was granted: the call asks again, and waits, or is told that it need not.
+            // Paused since the permit was granted: the call asks again, and waits, or is told that it need not.
             self.end_call(task, None, Outcome::Unknown, now, effects);
             return Calls::Asked(None);
         }
@@ -182,7 +182,7 @@ impl Permits {
     /// How the calls of an attempt are admitted that may make none.
     pub(crate) fn any_call(&mut self, task: TaskIx, agent: &Agent, now: Timestamp) -> Calls {
         let service = self.services.of_first(agent, &mut self.governor, now);
-        let counted = self.purses.has(task) || service.is_some() || first_model(agent).is_none();
+        let counted = self.accounts.has(task) || service.is_some() || first_model(agent).is_none();
         if counted { Calls::Asked(None) } else { Calls::Free }
     }
 
@@ -210,7 +210,7 @@ impl Permits {
         if let Some((no, call)) = other {
             self.let_go(no, call, None, Outcome::Unknown, now, effects);
         }
-        let mut needs = self.purses.needs(task, &demand, &mut self.governor, now);
+        let mut needs = self.accounts.needs(task, &demand, &mut self.governor, now);
         needs.extend(service.iter().flat_map(|service| service.rates(&demand)));
         needs.extend(self.hindered_by(task, node, &demand.model).map(|id| Amount::of(id, 1)));
         if kept.is_none() {
@@ -218,7 +218,7 @@ impl Permits {
         }
         let keys = kept.map(|(_, call)| call.keys).unwrap_or_default();
         let own = agent.settings.fallback.is_some() && first_model(agent) == Some(demand.model.as_str());
-        let unpriced = self.purses.unpriced(task, &demand);
+        let unpriced = self.accounts.unpriced(task, &demand);
         let unpriced = unpriced.map(|budget| without_price(self.governor.name(budget), &demand));
         let model = demand.model.as_str().into();
         let rank = self.rank(labels, GOES_ON);
@@ -269,7 +269,7 @@ impl Permits {
             Some((demand, _)) => {
                 let service = open.service.iter();
                 let service = service.flat_map(|service| service.wants(demand, &self.services.limited));
-                service.chain(self.purses.wants(open.task, demand)).collect()
+                service.chain(self.accounts.wants(open.task, demand)).collect()
             }
             None => Arc::default(),
         };
@@ -281,7 +281,7 @@ impl Permits {
     /// A call may be made.
     pub(crate) fn admit_call(&mut self, call: CallNo, now: Timestamp, effects: &mut Vec<Effect>) {
         self.send(call, now, effects);
-        if self.calls.task_of(call).is_some_and(|task| self.purses.reserves(task)) {
+        if self.calls.task_of(call).is_some_and(|task| self.accounts.reserves(task)) {
             self.calls.reserved.push(call);
         }
         self.answer(call, Ok(Admitted::Go(CallPermit::free())), effects);
@@ -298,19 +298,19 @@ impl Permits {
         let held = self.leases.held(call);
         open.entered = open.service.iter().flat_map(|service| service.without_lease(held)).collect();
         let names = open.entered.iter().map(|id| self.governor.name(*id).to_owned());
-        effects.extend(names.map(Effect::Enter));
+        effects.extend(names.map(Effect::CallStarted));
     }
 
-    /// What a call has taught is told to all processes, before what it held goes back.
-    fn tell_lessons(&mut self, call: &Call, effects: &mut Vec<Effect>) {
-        for (id, lesson) in self.governor.lessons() {
+    /// What a call has shown of its service is told to all processes, before what it held goes back.
+    fn report_samples(&mut self, call: &Call, effects: &mut Vec<Effect>) {
+        for (id, sample) in self.governor.samples() {
             // What waited for its lease began when it had it.
-            let began = call.sent.map_or(lesson.began, |sent| sent.0);
-            let (service, lesson) = (self.governor.name(id).to_owned(), Lesson { began, ..lesson });
-            effects.push(Effect::Teach { service, lesson });
+            let began = call.sent.map_or(sample.began, |sent| sent.0);
+            let (service, sample) = (self.governor.name(id).to_owned(), Sample { began, ..sample });
+            effects.push(Effect::ReportSample { service, sample });
         }
         let names = call.entered.iter().map(|id| self.governor.name(*id).to_owned());
-        effects.extend(names.map(Effect::Depart));
+        effects.extend(names.map(Effect::CallEnded));
     }
 
     /// A budget cannot pay a call.
@@ -327,9 +327,9 @@ impl Permits {
                 ("degrade", Ok(Admitted::Instead(model)))
             }
             WhenSpent::Ask => ("ask", Err(unpaid(&name, reason::BUDGET_ASK))),
-            _ => ("stop", Err(unpaid(&name, self.purses.word(on)))),
+            _ => ("stop", Err(unpaid(&name, self.accounts.word(on)))),
         };
-        self.purses.spent(on, follows, &self.governor);
+        self.accounts.spent(on, follows, &self.governor);
         self.refuse(call, answer, effects);
     }
 
@@ -357,8 +357,8 @@ impl Permits {
         let Some(call) = self.calls.of_task.get(&task).copied() else { return };
         let [_, key] = call_keys(call);
         self.governor.withdraw(key);
-        if let Some(ask) = self.leases.withdraw(call) {
-            effects.push(Effect::WithdrawAsk(ask));
+        if let Some(request) = self.leases.withdraw(call) {
+            effects.push(Effect::WithdrawRequest(request));
         }
         self.refuse(call, Err(why), effects);
     }
@@ -420,7 +420,7 @@ impl Permits {
     }
 
     /// A call whose task has ended is over as well; nobody knows how it fared.
-    pub(crate) fn end_cast_off(
+    pub(crate) fn end_orphan(
         &mut self,
         call: CallNo,
         now: Timestamp,
@@ -443,8 +443,8 @@ impl Permits {
     ) -> Vec<Adapted> {
         let [_, own] = call_keys(no);
         self.governor.withdraw(own);
-        if let Some(ask) = self.leases.withdraw(no) {
-            effects.push(Effect::WithdrawAsk(ask));
+        if let Some(request) = self.leases.withdraw(no) {
+            effects.push(Effect::WithdrawRequest(request));
         }
         match call.sent {
             // The first call of an attempt may be made without asking; one that nobody tells of was not.
@@ -466,8 +466,8 @@ impl Permits {
         for key in &call.keys {
             adapted.extend(self.governor.release(*key, used, outcome, now).unwrap_or_default());
         }
-        self.tell_lessons(&call, effects);
-        self.purses.look(call.task, &mut self.governor, now);
+        self.report_samples(&call, effects);
+        self.accounts.look(call.task, &mut self.governor, now);
         let usage = usage.filter(|_| was_made);
         let settled = |want: &Want| {
             let count = if was_made { used_of(want, usage.as_ref()) } else { 0 };
@@ -482,7 +482,7 @@ impl Permits {
         let tokens = tokens_of(*usage);
         let rates = call.service.iter().flat_map(|service| service.token_rates());
         let mut amounts: Vec<_> = rates.map(|id| Amount::of(id, tokens)).collect();
-        amounts.extend(self.purses.used(call.task, usage));
+        amounts.extend(self.accounts.used(call.task, usage));
         amounts
     }
 }

@@ -20,7 +20,7 @@ const MEMORY: u64 = 32;
 /// Below this, in milliseconds, steps do not differ.
 const SHORTEST: u64 = 128;
 
-/// A mean that moves by less than this part of itself is not news.
+/// A mean that moves by less than this part of itself is not fact.
 const NEWS: u64 = 4;
 
 /// How long steps take, by their hash.
@@ -40,18 +40,18 @@ pub struct Known {
 }
 
 impl Durations {
-    /// Adds what a run has seen. False if nothing of it is news.
+    /// Adds what a run has seen. False if nothing of it is fact.
     pub fn learn(&mut self, seen: &Durations, now: Timestamp) -> bool {
-        let mut news = false;
+        let mut fact = false;
         for (step, seen) in &seen.0 {
-            news |= self.0.get(step).is_none_or(|known| known.is_changed_by(seen));
+            fact |= self.0.get(step).is_none_or(|known| known.is_changed_by(seen));
             let known = self.0.get(step).map_or(*seen, |known| known.with(seen));
             self.0.insert(step.clone(), known);
         }
-        if news {
+        if fact {
             self.forget(now);
         }
-        news
+        fact
     }
 
     fn forget(&mut self, now: Timestamp) {

@@ -1,5 +1,5 @@
 //! What this process holds of what attempts need of the machine, and what it asks for. Pure: the table itself is asked by
-//! `steward`.
+//! `client`.
 //!
 //! Attempts that need the same are of one kind. A kind is a resource of the governor of which there is as much as leases are
 //! held, so who starts with a lease is decided where everything else is: by rank, and by what else is free. Nobody holds
@@ -7,7 +7,7 @@
 //! whose attempt has ended serves the next of its kind within the turn, unless another process waits, and else goes back.
 
 use crate::capacity::leases::Wants;
-use crate::capacity::terms::{AskNo, Fence, Return};
+use crate::capacity::terms::{Fence, RequestNo, Return};
 use crate::core::Effect;
 use convoke_govern::{Governor, Lack, ResourceId, Spec};
 use convoke_schedule::TaskIx;
@@ -21,7 +21,7 @@ pub(crate) struct Holdings {
     /// Who waits for a lease, with a place in the governor's queue.
     waiting: HashMap<TaskIx, usize>,
     of_task: HashMap<TaskIx, (usize, Fence)>,
-    asked: HashMap<AskNo, usize>,
+    asked: HashMap<RequestNo, usize>,
     /// Leases that ran out while they were held.
     lost: HashSet<Fence>,
 }
@@ -35,8 +35,8 @@ struct Kind {
     idle: Vec<Fence>,
     /// All that are held.
     held: u64,
-    /// Wishes that have not been answered, oldest first.
-    asked: VecDeque<AskNo>,
+    /// Requests that have not been answered, oldest first.
+    asked: VecDeque<RequestNo>,
     /// The machine has said that one has to wait.
     queued: bool,
 }
@@ -117,7 +117,7 @@ impl Holdings {
     }
 
     /// An attempt has ended, and its lease may still be in use: it stays where it is.
-    pub fn cast_off(&mut self, task: TaskIx) -> Option<(usize, Fence)> {
+    pub fn orphan(&mut self, task: TaskIx) -> Option<(usize, Fence)> {
         self.of_task.remove(&task)
     }
 
@@ -132,9 +132,9 @@ impl Holdings {
         governor.set_share(self.kinds[kind].resource, Some(self.kinds[kind].held));
     }
 
-    /// The machine has granted a wish. False if it was none of these.
-    pub fn granted(&mut self, ask: AskNo, fence: Fence, governor: &mut Governor) -> bool {
-        let Some(kind) = self.answered(ask) else { return false };
+    /// The machine has granted a request. False if it was none of these.
+    pub fn granted(&mut self, request: RequestNo, fence: Fence, governor: &mut Governor) -> bool {
+        let Some(kind) = self.answered(request) else { return false };
         let held = &mut self.kinds[kind];
         (held.held, held.queued) = (held.held + 1, false);
         held.idle.push(fence);
@@ -142,9 +142,9 @@ impl Holdings {
         true
     }
 
-    /// The machine has nothing free for a wish.
-    pub fn queued(&mut self, ask: AskNo) {
-        if let Some(kind) = self.asked.get(&ask) {
+    /// The machine has nothing free for a request.
+    pub fn queued(&mut self, request: RequestNo) {
+        if let Some(kind) = self.asked.get(&request) {
             self.kinds[*kind].queued = true;
         }
     }
@@ -160,23 +160,23 @@ impl Holdings {
         self.kinds.iter().find(|kind| kind.resource == resource).is_none_or(|kind| kind.queued)
     }
 
-    /// A wish can never be granted: who waits for it. `None` if it was none of these.
-    pub fn refused(&mut self, ask: AskNo) -> Option<Vec<TaskIx>> {
-        let kind = self.answered(ask)?;
+    /// A request can never be granted: who waits for it. `None` if it was none of these.
+    pub fn refused(&mut self, request: RequestNo) -> Option<Vec<TaskIx>> {
+        let kind = self.answered(request)?;
         let mut tasks: Vec<_> =
             self.waiting.iter().filter(|(_, waits)| **waits == kind).map(|(task, _)| *task).collect();
         tasks.sort_unstable();
         Some(tasks)
     }
 
-    /// What a wish is for.
-    pub fn wants(&self, ask: AskNo) -> Option<Wants> {
-        self.asked.get(&ask).map(|kind| self.kinds[*kind].wants.clone())
+    /// What a request is for.
+    pub fn wants(&self, request: RequestNo) -> Option<Wants> {
+        self.asked.get(&request).map(|kind| self.kinds[*kind].wants.clone())
     }
 
-    fn answered(&mut self, ask: AskNo) -> Option<usize> {
-        let kind = self.asked.remove(&ask)?;
-        self.kinds[kind].asked.retain(|waiting| *waiting != ask);
+    fn answered(&mut self, request: RequestNo) -> Option<usize> {
+        let kind = self.asked.remove(&request)?;
+        self.kinds[kind].asked.retain(|waiting| *waiting != request);
         Some(kind)
     }
 
@@ -185,7 +185,7 @@ impl Holdings {
         &mut self,
         governor: &mut Governor,
         lacks: impl FnOnce(&mut Governor) -> Vec<Lack>,
-        mut number: impl FnMut() -> AskNo,
+        mut number: impl FnMut() -> RequestNo,
         effects: &mut Vec<Effect>,
     ) {
         for kind in 0..self.kinds.len() {
@@ -204,18 +204,24 @@ impl Holdings {
         }
     }
 
-    /// Has as many wishes open as are of use.
-    fn ask(&mut self, kind: usize, lack: u64, number: &mut impl FnMut() -> AskNo, effects: &mut Vec<Effect>) {
+    /// Has as many requests open as are of use.
+    fn ask(
+        &mut self,
+        kind: usize,
+        lack: u64,
+        number: &mut impl FnMut() -> RequestNo,
+        effects: &mut Vec<Effect>,
+    ) {
         while (self.kinds[kind].asked.len() as u64) < lack {
-            let ask = number();
-            self.asked.insert(ask, kind);
-            self.kinds[kind].asked.push_back(ask);
-            effects.push(Effect::AskCapacity { ask, wants: self.kinds[kind].wants.to_vec() });
+            let request = number();
+            self.asked.insert(request, kind);
+            self.kinds[kind].asked.push_back(request);
+            effects.push(Effect::RequestLease { request, wants: self.kinds[kind].wants.to_vec() });
         }
         while self.kinds[kind].asked.len() as u64 > lack {
-            let ask = self.kinds[kind].asked.pop_back().expect("there are more than are of use");
-            self.asked.remove(&ask);
-            effects.push(Effect::WithdrawAsk(ask));
+            let request = self.kinds[kind].asked.pop_back().expect("there are more than are of use");
+            self.asked.remove(&request);
+            effects.push(Effect::WithdrawRequest(request));
         }
     }
 

@@ -1,9 +1,9 @@
 //! Which calls hold what of the capacity that all processes share, and which wait for it. Pure: the table itself is asked
-//! by `steward`. What attempts hold is in `holdings`.
+//! by `client`. What attempts hold is in `holdings`.
 //!
-//! Keeps true: a call has at most one wish or one lease; every lease goes back once.
+//! Keeps true: a call has at most one request or one lease; every lease goes back once.
 
-use crate::capacity::terms::{AskNo, CallNo, Fence, Return, Want};
+use crate::capacity::terms::{CallNo, Fence, RequestNo, Return, Want};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,38 +11,38 @@ use std::time::Duration;
 /// What is wanted together.
 pub(crate) type Wants = Arc<[Want]>;
 
-/// How many wishes that were taken back are remembered: their leases may be on the way.
+/// How many requests that were taken back are remembered: their leases may be on the way.
 const REMEMBERED: u64 = 4096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
     last: u64,
-    asked: HashMap<AskNo, (CallNo, Wants)>,
-    asking: HashMap<CallNo, AskNo>,
+    asked: HashMap<RequestNo, (CallNo, Wants)>,
+    asking: HashMap<CallNo, RequestNo>,
     held: HashMap<CallNo, (Fence, Wants)>,
-    /// Wishes that were taken back.
-    withdrawn: HashMap<AskNo, Wants>,
+    /// Requests that were taken back.
+    withdrawn: HashMap<RequestNo, Wants>,
 }
 
 impl Leases {
-    /// A new number for a wish.
-    pub fn number(&mut self) -> AskNo {
+    /// A new number for a request.
+    pub fn number(&mut self) -> RequestNo {
         self.last += 1;
-        AskNo(self.last)
+        RequestNo(self.last)
     }
 
-    /// Notes a wish.
-    pub fn ask(&mut self, call: CallNo, wants: Wants) -> AskNo {
-        let ask = self.number();
-        self.asking.insert(call, ask);
-        self.asked.insert(ask, (call, wants));
-        ask
+    /// Notes a request.
+    pub fn ask(&mut self, call: CallNo, wants: Wants) -> RequestNo {
+        let request = self.number();
+        self.asking.insert(call, request);
+        self.asked.insert(request, (call, wants));
+        request
     }
 
-    /// The table granted a wish. If nobody has it any more, the lease goes back, unused.
-    pub fn granted(&mut self, ask: AskNo, fence: Fence) -> Result<CallNo, Return> {
-        let Some((call, wants)) = self.asked.remove(&ask) else {
-            let wants = self.withdrawn.remove(&ask).unwrap_or_default();
+    /// The table granted a request. If nobody has it any more, the lease goes back, unused.
+    pub fn granted(&mut self, request: RequestNo, fence: Fence) -> Result<CallNo, Return> {
+        let Some((call, wants)) = self.asked.remove(&request) else {
+            let wants = self.withdrawn.remove(&request).unwrap_or_default();
             return Err(unused(fence, &wants));
         };
         self.asking.remove(&call);
@@ -50,25 +50,25 @@ impl Leases {
         Ok(call)
     }
 
-    /// The table cannot grant a wish, ever.
-    pub fn refused(&mut self, ask: AskNo) -> Option<CallNo> {
-        let (call, _) = self.asked.remove(&ask)?;
+    /// The table cannot grant a request, ever.
+    pub fn refused(&mut self, request: RequestNo) -> Option<CallNo> {
+        let (call, _) = self.asked.remove(&request)?;
         self.asking.remove(&call);
         Some(call)
     }
 
-    /// Takes a wish back.
-    pub fn withdraw(&mut self, call: CallNo) -> Option<AskNo> {
-        let ask = self.asking.remove(&call)?;
-        let (_, wants) = self.asked.remove(&ask)?;
-        self.withdrawn.insert(ask, wants);
-        self.withdrawn.retain(|old, _| old.0 + REMEMBERED > ask.0);
-        Some(ask)
+    /// Takes a request back.
+    pub fn withdraw(&mut self, call: CallNo) -> Option<RequestNo> {
+        let request = self.asking.remove(&call)?;
+        let (_, wants) = self.asked.remove(&request)?;
+        self.withdrawn.insert(request, wants);
+        self.withdrawn.retain(|old, _| old.0 + REMEMBERED > request.0);
+        Some(request)
     }
 
-    /// What a wish is for.
-    pub fn wants(&self, ask: AskNo) -> Option<Wants> {
-        self.asked.get(&ask).map(|(_, wants)| wants.clone())
+    /// What a request is for.
+    pub fn wants(&self, request: RequestNo) -> Option<Wants> {
+        self.asked.get(&request).map(|(_, wants)| wants.clone())
     }
 
     /// What a call holds.
@@ -122,8 +122,8 @@ mod tests {
     #[test]
     fn of_rates_it_is_said_what_was_used() {
         let mut leases = Leases::default();
-        let ask = leases.ask(CALL, wants());
-        assert_eq!(leases.granted(ask, Fence(3)), Ok(CALL));
+        let request = leases.ask(CALL, wants());
+        assert_eq!(leases.granted(request, Fence(3)), Ok(CALL));
         let used = |_: &Want| (12, Duration::from_secs(60));
         let back = leases.settle(CALL, used).unwrap();
         assert_eq!((back.fence, back.used[0].0.count), (Fence(3), 12));
@@ -133,9 +133,9 @@ mod tests {
     #[test]
     fn what_nobody_wants_any_more_goes_back_unused() {
         let mut leases = Leases::default();
-        let ask = leases.ask(CALL, wants());
-        assert_eq!(leases.withdraw(CALL), Some(ask));
-        let back = leases.granted(ask, Fence(3)).unwrap_err();
+        let request = leases.ask(CALL, wants());
+        assert_eq!(leases.withdraw(CALL), Some(request));
+        let back = leases.granted(request, Fence(3)).unwrap_err();
         assert_eq!((back.fence, back.used[0].0.count), (Fence(3), 0), "nothing of the rate is gone");
     }
 }

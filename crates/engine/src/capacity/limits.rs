@@ -5,7 +5,7 @@
 use crate::capacity::durations::Durations;
 use convoke_govern::{BreakerRules, Learned};
 use convoke_model::Budget;
-use convoke_schedule::House;
+use convoke_schedule::ConfiguredBudgets;
 use std::time::Duration;
 
 /// Everything that is limited besides what a workflow says about itself.
@@ -46,10 +46,10 @@ pub struct Limits {
 
 impl Limits {
     /// The budgets among them.
-    pub fn house(&self) -> House {
+    pub fn configured_budgets(&self) -> ConfiguredBudgets {
         let tenants = self.tenants.iter();
         let tenants = tenants.filter_map(|tenant| Some((tenant.name.clone(), tenant.budget.clone()?)));
-        House { day: self.day.clone(), run: self.run.clone(), tenants: tenants.collect() }
+        ConfiguredBudgets { day: self.day.clone(), run: self.run.clone(), tenants: tenants.collect() }
     }
 }
 

@@ -34,4 +34,4 @@ pub use durations::{Durations, Known};
 pub use limits::{Breaker, BreakerKey, Limits, Queue, ServiceLimit, Stated, TenantLimit};
 pub use metrics::{Flow, Metrics};
 pub use permits::Permits;
-pub use terms::{AskNo, Calls, Counts, Fence, MONEY_UNIT, Return, Shared, Terms, Want};
+pub use terms::{Calls, Counts, Fence, MONEY_UNIT, RequestNo, Return, Shared, Terms, Want};

@@ -1,8 +1,8 @@
 //! What calls to models are counted on: the model that they ask, and its provider.
 //!
 //! Each (provider, model, key) is a resource of its own, made when a task first needs it. It begins with as many at once
-//! as the run may have, and learns from how calls fare how many are good; while its provider says "later" its door is
-//! shut, for everybody who would ask the same. What the configuration says about a service is counted besides, and by
+//! as the run may have, and learns from how calls fare how many are good; while its provider says "later" it
+//! pauses, for every call that would ask the same. What the configuration says about a service is counted besides, and by
 //! all processes together. Agents of the scripted provider ask nobody, and are not counted; nor are those of a run that
 //! is played back.
 
@@ -229,7 +229,7 @@ impl Services {
             BreakerKey::Model => format!("breaker:{}/{model}{mark}", provider.name),
             BreakerKey::Provider => format!("breaker:{}{mark}", provider.name),
         };
-        governor.resource(&name).or_else(|| governor.add(Spec::door(name, breaker.rules())).ok())
+        governor.resource(&name).or_else(|| governor.add(Spec::breaker_only(name, breaker.rules())).ok())
     }
 
     /// How long a breaker is waited for.

@@ -7,9 +7,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallNo(pub u64);
 
-/// Names a wish for capacity that all processes share, within one process.
+/// Names a request for capacity that all processes share, within one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AskNo(pub u64);
+pub struct RequestNo(pub u64);
 
 /// The fencing token of a lease: larger than that of every lease before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

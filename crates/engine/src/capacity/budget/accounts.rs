@@ -10,14 +10,14 @@ use crate::capacity::terms::{Counts, MONEY_UNIT, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
 use convoke_model::{Budget, Timestamp, Usage, WhenSpent, reason};
-use convoke_schedule::{Owner, Payer, Scheduler, TaskIx};
+use convoke_schedule::{BudgetScope, Owner, Scheduler, TaskIx};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A budget and whose it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Scope {
+pub(crate) struct ScopeRules {
     /// Such as `budget of the run`, `budget of step review`.
     pub name: String,
     /// How much, and what follows.
@@ -32,7 +32,7 @@ pub(crate) struct Scope {
 
 /// The budgets that the calls of a task draw from.
 #[derive(Debug, Default)]
-pub(crate) struct Purse {
+pub(crate) struct TaskAccounts {
     money: Vec<Account>,
     tokens: Vec<Account>,
 }
@@ -51,26 +51,26 @@ struct Account {
     shared: Option<Arc<Shared>>,
 }
 
-/// The purses of the tasks that run.
+/// The budget accounts of the tasks that run.
 #[derive(Debug, Default)]
-pub(crate) struct Purses {
-    of: HashMap<TaskIx, Arc<Purse>>,
+pub(crate) struct BudgetAccounts {
+    of: HashMap<TaskIx, Arc<TaskAccounts>>,
     /// What is played back costs nothing.
     costs_nothing: bool,
     /// What was said of budgets that are spent.
     told: HashSet<(String, &'static str)>,
     /// What is to be said of them.
-    news: Vec<(ResourceId, &'static str)>,
+    fact: Vec<(ResourceId, &'static str)>,
     /// For each budget, the word for what cannot be paid from it.
     words: HashMap<ResourceId, &'static str>,
     /// What people have allowed beyond what was stated, by the names of budgets.
     allowed: HashMap<String, u64>,
 }
 
-impl Purses {
+impl BudgetAccounts {
     /// Nobody's yet. Which budgets a task is under is the scheduler's to say.
-    pub fn new(limits: &Limits) -> Purses {
-        Purses { costs_nothing: limits.asks_nobody, ..Purses::default() }
+    pub fn new(limits: &Limits) -> BudgetAccounts {
+        BudgetAccounts { costs_nothing: limits.asks_nobody, ..BudgetAccounts::default() }
     }
 
     /// Settles what a task's calls draw from.
@@ -78,9 +78,9 @@ impl Purses {
         if self.are_needless(scheduler) || self.of.contains_key(&task) {
             return;
         }
-        let purse = self.purse(scheduler.payers(task), governor);
-        if !purse.is_empty() {
-            self.of.insert(task, Arc::new(purse));
+        let own = self.open_accounts(scheduler.budget_scopes(task), governor);
+        if !own.is_empty() {
+            self.of.insert(task, Arc::new(own));
         }
     }
 
@@ -89,16 +89,16 @@ impl Purses {
         self.costs_nothing || !scheduler.has_budgets()
     }
 
-    fn purse(&mut self, payers: Vec<Payer>, governor: &mut Governor) -> Purse {
-        let mut purse = Purse::default();
-        for scope in payers.into_iter().map(Scope::from) {
-            purse.money.extend(self.account(&scope, Unit::Money, governor));
-            purse.tokens.extend(self.account(&scope, Unit::Tokens, governor));
+    fn open_accounts(&mut self, scopes: Vec<BudgetScope>, governor: &mut Governor) -> TaskAccounts {
+        let mut own = TaskAccounts::default();
+        for scope in scopes.into_iter().map(ScopeRules::from) {
+            own.money.extend(self.account(&scope, Unit::Money, governor));
+            own.tokens.extend(self.account(&scope, Unit::Tokens, governor));
         }
-        purse
+        own
     }
 
-    fn account(&mut self, scope: &Scope, unit: Unit, governor: &mut Governor) -> Option<Account> {
+    fn account(&mut self, scope: &ScopeRules, unit: Unit, governor: &mut Governor) -> Option<Account> {
         let name = account_name(scope, unit);
         let stated = limit_of(scope, unit)?;
         let limit = self.allowed.get(&name).copied().unwrap_or(stated);
@@ -117,7 +117,7 @@ impl Purses {
 
     /// The budgets of a task about which a person decides.
     pub fn asked_for(&self, task: TaskIx) -> Vec<ResourceId> {
-        let accounts = self.of.get(&task).into_iter().flat_map(|purse| purse.accounts());
+        let accounts = self.of.get(&task).into_iter().flat_map(|own| own.accounts());
         accounts.filter(|account| account.asks).map(|account| account.id).collect()
     }
 
@@ -141,14 +141,14 @@ impl Purses {
     /// A budget could not pay a call, and this follows.
     pub fn spent(&mut self, budget: ResourceId, then: &'static str, governor: &Governor) {
         if self.told.insert((governor.name(budget).to_owned(), then)) {
-            self.news.push((budget, then));
+            self.fact.push((budget, then));
         }
     }
 
     /// Looks whether a task's call has passed a budget that only reports.
     pub fn look(&mut self, task: TaskIx, governor: &mut Governor, now: Timestamp) {
-        let Some(purse) = self.of.get(&task).cloned() else { return };
-        for account in purse.accounts().filter(|account| account.audit && !account.told_elsewhere) {
+        let Some(own) = self.of.get(&task).cloned() else { return };
+        for account in own.accounts().filter(|account| account.audit && !account.told_elsewhere) {
             if governor.spent_of(account.id, now) > governor.limit(account.id) {
                 self.spent(account.id, "report", governor);
             }
@@ -157,7 +157,7 @@ impl Purses {
 
     /// What is to be said of budgets that are spent.
     pub fn take_news(&mut self) -> Vec<(ResourceId, &'static str)> {
-        std::mem::take(&mut self.news)
+        std::mem::take(&mut self.fact)
     }
 
     /// A task's calls are over.
@@ -172,13 +172,13 @@ impl Purses {
 
     /// Whether what a task's calls can cost is set aside before they are made.
     pub fn reserves(&self, task: TaskIx) -> bool {
-        self.of.get(&task).is_some_and(|purse| purse.accounts().any(|account| !account.audit))
+        self.of.get(&task).is_some_and(|own| own.accounts().any(|account| !account.audit))
     }
 
     /// The budget in money that cannot be kept for a call whose price nobody knows.
     pub fn unpriced(&self, task: TaskIx, call: &CallDemand) -> Option<ResourceId> {
-        let purse = self.of.get(&task).filter(|_| call.cost_micros.is_none())?;
-        purse.money.iter().find(|account| !account.audit).map(|account| account.id)
+        let own = self.of.get(&task).filter(|_| call.cost_micros.is_none())?;
+        own.money.iter().find(|account| !account.audit).map(|account| account.id)
     }
 
     /// What a call needs at worst.
@@ -189,10 +189,10 @@ impl Purses {
         governor: &mut Governor,
         now: Timestamp,
     ) -> Vec<Amount> {
-        let Some(purse) = self.of.get(&task).cloned() else { return Vec::new() };
+        let Some(own) = self.of.get(&task).cloned() else { return Vec::new() };
         let tokens = call.input_tokens.saturating_add(call.output_tokens);
-        let money = purse.money.iter().map(|account| (account, call.cost_micros.unwrap_or(0)));
-        let counted = purse.tokens.iter().map(|account| (account, tokens));
+        let money = own.money.iter().map(|account| (account, call.cost_micros.unwrap_or(0)));
+        let counted = own.tokens.iter().map(|account| (account, tokens));
         money
             .chain(counted)
             .map(|(account, worst)| {
@@ -205,18 +205,18 @@ impl Purses {
 
     /// What a call needs at worst of budgets that all processes share.
     pub fn wants(&self, task: TaskIx, call: &CallDemand) -> Vec<Want> {
-        let Some(purse) = self.of.get(&task) else { return Vec::new() };
+        let Some(own) = self.of.get(&task) else { return Vec::new() };
         let units = call.cost_micros.unwrap_or(0).div_ceil(MONEY_UNIT);
         let tokens = call.input_tokens.saturating_add(call.output_tokens);
-        let money = purse.money.iter().map(|account| (account, units));
-        let all = money.chain(purse.tokens.iter().map(|account| (account, tokens)));
+        let money = own.money.iter().map(|account| (account, units));
+        let all = money.chain(own.tokens.iter().map(|account| (account, tokens)));
         let shared = all.filter_map(|(account, count)| Some(Want { of: account.shared.clone()?, count }));
         shared.filter(|want| want.count > 0).collect()
     }
 
     /// What a call used.
     pub fn used(&self, task: TaskIx, usage: &Usage) -> Vec<Amount> {
-        self.of.get(&task).map(|purse| purse.used(usage)).unwrap_or_default()
+        self.of.get(&task).map(|own| own.used(usage)).unwrap_or_default()
     }
 
     /// What was spent before this process drove the run is spent, also by tasks that begin anew or are gone.
@@ -224,13 +224,13 @@ impl Purses {
         if self.are_needless(scheduler) {
             return;
         }
-        let (payers, _) = scheduler.payers_of(&spent.task);
-        let purse = self.purse(payers, governor);
-        purse.used(&spent.usage).into_iter().for_each(|amount| governor.charge(amount, spent.at));
+        let (scopes, _) = scheduler.budget_scopes_of(&spent.task);
+        let own = self.open_accounts(scopes, governor);
+        own.used(&spent.usage).into_iter().for_each(|amount| governor.charge(amount, spent.at));
     }
 }
 
-impl Purse {
+impl TaskAccounts {
     fn accounts(&self) -> impl Iterator<Item = &Account> {
         self.money.iter().chain(&self.tokens)
     }
@@ -248,7 +248,8 @@ impl Purse {
 
 /// The budgets of a day that all processes count together, and whose they are.
 pub(crate) fn of_days(limits: &Limits) -> Vec<(Option<String>, Arc<Shared>)> {
-    let scope = |owner: Owner, budget: &Budget| Scope::from(Payer { owner, budget: budget.clone() });
+    let scope =
+        |owner: Owner, budget: &Budget| ScopeRules::from(BudgetScope { owner, budget: budget.clone() });
     let tenants = limits.tenants.iter().filter_map(|tenant| {
         let owner = Owner::Tenant(tenant.name.as_str().into());
         Some((Some(tenant.name.clone()), scope(owner, tenant.budget.as_ref()?)))
@@ -267,7 +268,7 @@ pub(crate) fn of_days(limits: &Limits) -> Vec<(Option<String>, Arc<Shared>)> {
     accounts.flatten().collect()
 }
 
-fn word(scope: &Scope, unit: Unit) -> &'static str {
+fn word(scope: &ScopeRules, unit: Unit) -> &'static str {
     match (unit, scope.ends_run) {
         (Unit::Money, true) => reason::BUDGET,
         (Unit::Tokens, true) => reason::BUDGET_TOKENS,
@@ -276,31 +277,31 @@ fn word(scope: &Scope, unit: Unit) -> &'static str {
     }
 }
 
-pub(crate) fn limit_of(scope: &Scope, unit: Unit) -> Option<u64> {
+pub(crate) fn limit_of(scope: &ScopeRules, unit: Unit) -> Option<u64> {
     if unit == Unit::Money { scope.budget.micros } else { scope.budget.tokens }
 }
 
-pub(crate) fn account_name(scope: &Scope, unit: Unit) -> String {
+pub(crate) fn account_name(scope: &ScopeRules, unit: Unit) -> String {
     let word = if unit == Unit::Money { "money" } else { "tokens" };
     format!("{} ({word})", scope.name)
 }
 
-impl From<Payer> for Scope {
-    fn from(payer: Payer) -> Scope {
-        let is_part = matches!(payer.owner, Owner::Workflow(_) | Owner::Group(_) | Owner::Step { .. });
-        let is_of_days = matches!(payer.owner, Owner::Tenant(_) | Owner::Day);
-        Scope {
-            name: payer.owner.budget_name(),
+impl From<BudgetScope> for ScopeRules {
+    fn from(scope: BudgetScope) -> ScopeRules {
+        let is_part = matches!(scope.owner, Owner::Workflow(_) | Owner::Group(_) | Owner::Step { .. });
+        let is_of_days = matches!(scope.owner, Owner::Tenant(_) | Owner::Day);
+        ScopeRules {
+            name: scope.owner.budget_name(),
             period: if is_of_days { Period::Day } else { Period::Whole },
             ends_run: !is_part,
-            told_elsewhere: payer.owner == Owner::Run,
-            budget: payer.budget,
+            told_elsewhere: scope.owner == Owner::Run,
+            budget: scope.budget,
         }
     }
 }
 
 /// A budget of a day as all processes count it. One that only reports is counted by each run alone.
-fn shared(scope: &Scope, unit: Unit, name: &str, limit: u64) -> Option<Arc<Shared>> {
+fn shared(scope: &ScopeRules, unit: Unit, name: &str, limit: u64) -> Option<Arc<Shared>> {
     if scope.period != Period::Day || scope.budget.audit {
         return None;
     }
@@ -339,7 +340,7 @@ const FOLLOWS: [&str; 4] = ["stop", "degrade", "ask", "report"];
 /// The window of a budget of a day.
 pub(crate) const DAY: Duration = Duration::from_secs(86_400);
 
-fn rules(scope: &Scope, unit: Unit) -> BudgetRules {
+fn rules(scope: &ScopeRules, unit: Unit) -> BudgetRules {
     // What is spent of a budget that is never full again does not come back: to wait for it would be to wait for ever. What
     // others have only reserved is waited for in any case.
     let when_spent = match (&scope.budget.when_spent, scope.period) {

@@ -3,7 +3,7 @@
 //! A fold over the run's events, by its plan and what the machine's owner says now. Of budgets of a day only this run's part is
 //! in its events.
 
-use crate::capacity::budget::accounts::{Purses, Scope, account_name, limit_of};
+use crate::capacity::budget::accounts::{BudgetAccounts, ScopeRules, account_name, limit_of};
 use crate::capacity::budget::spending::{Spending, Spent};
 use crate::capacity::limits::Limits;
 use convoke_govern::{Period, Reason, Unit};
@@ -45,11 +45,13 @@ pub struct Standing {
 /// Every budget that tasks of a run were under, and those of the run itself.
 pub fn standings(plan: &Arc<Plan>, limits: &Limits, events: &[Stamped]) -> Vec<Standing> {
     let mut by_name = Scheduler::new(plan.clone());
-    by_name.keep_house(limits.house());
-    if Purses::new(limits).are_needless(&by_name) {
+    by_name.set_configured_budgets(limits.configured_budgets());
+    if BudgetAccounts::new(limits).are_needless(&by_name) {
         return Vec::new();
     }
-    let scopes = |task: &TaskId| by_name.payers_of(task).0.into_iter().map(Scope::from).collect::<Vec<_>>();
+    let scopes = |task: &TaskId| {
+        by_name.budget_scopes_of(task).0.into_iter().map(ScopeRules::from).collect::<Vec<_>>()
+    };
     let mut all: IndexMap<String, Standing> = IndexMap::new();
     for task in tasks(events) {
         scopes(&task).iter().for_each(|scope| add(&mut all, scope));
@@ -77,7 +79,7 @@ fn tasks(events: &[Stamped]) -> impl Iterator<Item = TaskId> {
 
 const UNITS: [Unit; 2] = [Unit::Money, Unit::Tokens];
 
-fn add(all: &mut IndexMap<String, Standing>, scope: &Scope) {
+fn add(all: &mut IndexMap<String, Standing>, scope: &ScopeRules) {
     for unit in UNITS {
         let Some(limit) = limit_of(scope, unit) else { continue };
         let name = account_name(scope, unit);
@@ -99,7 +101,7 @@ fn add(all: &mut IndexMap<String, Standing>, scope: &Scope) {
 
 fn charge(
     all: &mut IndexMap<String, Standing>,
-    scope: &Scope,
+    scope: &ScopeRules,
     usage: &Usage,
     part: fn(&mut Standing) -> &mut u64,
 ) {

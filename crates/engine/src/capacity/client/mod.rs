@@ -1,25 +1,25 @@
 //! Asks for what all processes of the machine share, in threads of its own, because the table may keep its callers waiting.
 //!
-//! One thread takes wishes and gives leases back, in order. Another one listens: to the bell that says that a wish was
-//! granted, and to the time, for heartbeats. Answers are facts of the run. What is kept true: a wish is answered once; a
+//! One thread takes requests and gives leases back, in order. Another one listens: to the bell that says that a request was
+//! granted, and to the time, for heartbeats. Answers are facts of the run. What is kept true: a request is answered once; a
 //! lease goes back, whatever becomes of the run; a table that is held by a stopped process is waited for, and said so.
 
-mod asks;
-mod books;
-mod doors;
-mod lessons;
+mod listener;
+mod pending;
+mod requests;
+mod samples;
+mod services;
 #[cfg(test)]
 mod tests;
-mod watch;
 
-use crate::capacity::terms::{AskNo, Counts, Fence, Return, Want};
-use crate::fact::{Capacity as News, What};
+use crate::capacity::terms::{Counts, Fence, RequestNo, Return, Want};
+use crate::fact::{CapacityFact, What};
 use crate::handle::Handle;
-pub(crate) use asks::table_name;
-use books::Books;
-use convoke_capacity::{Capacity, Error, Footing, Lease, ResourceId, Ticket};
-use convoke_govern::{LearnedLimit, Lesson};
-use doors::Door;
+use convoke_capacity::{Capacity, Error, Lease, LeaseStatus, ResourceId, Ticket};
+use convoke_govern::{LearnedLimit, Sample};
+use pending::PendingRequests;
+pub(crate) use requests::table_name;
+use services::ServiceState;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -28,25 +28,25 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A run's part in the capacity of its machine.
-pub(crate) struct Steward {
-    office: Arc<Office>,
-    orders: Option<Sender<Order>>,
-    clerk: Option<JoinHandle<()>>,
+pub(crate) struct CapacityClient {
+    state: Arc<SharedState>,
+    requests: Option<Sender<Request>>,
+    worker: Option<JoinHandle<()>>,
 }
 
 /// What the threads share.
-struct Office {
+struct SharedState {
     table: Arc<Capacity>,
     handle: Handle,
     ttl: Duration,
-    books: Mutex<Books<Ticket>>,
-    /// Apart from the books, which are held while the table is asked: who looks at a lease must not wait for that.
+    pending: Mutex<PendingRequests<Ticket>>,
+    /// Apart from the pending requests, which are locked while the table is asked: looking at a lease must not wait for that.
     leases: Mutex<HashMap<Fence, Lease>>,
     known: Mutex<HashMap<String, Known>>,
     /// Services that the run asks, and what it knows of each.
-    doors: Mutex<HashMap<String, Door>>,
-    /// Wishes that wait for money, which may be spent by others meanwhile.
-    unpaid: Mutex<HashMap<AskNo, Vec<Want>>>,
+    services: Mutex<HashMap<String, ServiceState>>,
+    /// Requests that wait for money, which may be spent by others meanwhile.
+    unpaid: Mutex<HashMap<RequestNo, Vec<Want>>>,
     closed: AtomicBool,
     stuck: AtomicBool,
     /// The last heartbeat failed, and that was said.
@@ -63,107 +63,108 @@ struct Known {
     learned: bool,
 }
 
-enum Order {
-    Ask(AskNo, Vec<Want>),
-    Withdraw(AskNo),
+enum Request {
+    Lease(RequestNo, Vec<Want>),
+    Withdraw(RequestNo),
     GiveBack(Return),
     Allow(String, u64),
-    Heed(String, Option<LearnedLimit>),
-    Enter(String),
-    Depart(String),
-    Teach(String, Lesson),
-    Shut(String, Duration),
+    Subscribe(String, Option<LearnedLimit>),
+    CallStarted(String),
+    CallEnded(String),
+    ReportSample(String, Sample),
+    Pause(String, Duration),
 }
 
-impl Steward {
+impl CapacityClient {
     /// Takes part, and tells the run what comes of it.
-    pub fn start(table: Arc<Capacity>, ttl: Duration, handle: Handle) -> std::io::Result<Steward> {
-        let office = Arc::new(Office {
+    pub fn start(table: Arc<Capacity>, ttl: Duration, handle: Handle) -> std::io::Result<CapacityClient> {
+        let state = Arc::new(SharedState {
             table,
             handle,
             ttl,
-            books: Mutex::default(),
+            pending: Mutex::default(),
             leases: Mutex::default(),
             known: Mutex::default(),
-            doors: Mutex::default(),
+            services: Mutex::default(),
             unpaid: Mutex::default(),
             closed: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
             troubled: AtomicBool::new(false),
         });
-        let (orders, inbox) = channel();
-        let (clerk, watchman) = (office.clone(), office.clone());
-        std::thread::Builder::new().name("heartbeat".into()).spawn(move || watchman.watch())?;
-        let clerk = std::thread::Builder::new().name("capacity".into()).spawn(move || clerk.serve(&inbox))?;
-        Ok(Steward { office, orders: Some(orders), clerk: Some(clerk) })
+        let (requests, inbox) = channel();
+        let (worker, listener) = (state.clone(), state.clone());
+        std::thread::Builder::new().name("heartbeat".into()).spawn(move || listener.watch())?;
+        let worker =
+            std::thread::Builder::new().name("capacity".into()).spawn(move || worker.serve(&inbox))?;
+        Ok(CapacityClient { state, requests: Some(requests), worker: Some(worker) })
     }
 
     /// Asks for all of this at once. The answer is a fact.
-    pub fn ask(&self, ask: AskNo, wants: Vec<Want>) {
-        self.order(Order::Ask(ask, wants));
+    pub fn request(&self, request: RequestNo, wants: Vec<Want>) {
+        self.send(Request::Lease(request, wants));
     }
 
-    /// Takes a wish back. Its lease, if it was granted meanwhile, goes back too.
-    pub fn withdraw(&self, ask: AskNo) {
-        self.order(Order::Withdraw(ask));
+    /// Takes a request back. Its lease, if it was granted meanwhile, goes back too.
+    pub fn withdraw(&self, request: RequestNo) {
+        self.send(Request::Withdraw(request));
     }
 
     /// Gives a lease back.
     pub fn give_back(&self, back: Return) {
-        self.order(Order::GiveBack(back));
+        self.send(Request::GiveBack(back));
     }
 
     /// Raises a budget for all processes, if they share it.
     pub fn allow(&self, budget: String, limit: u64) {
-        self.order(Order::Allow(budget, limit));
+        self.send(Request::Allow(budget, limit));
     }
 
     /// Tells the run from now on when a service told another process to come back later.
     /// What is learned of it is learned by all processes together.
-    pub fn heed(&self, service: String, remembered: Option<LearnedLimit>) {
-        self.order(Order::Heed(service, remembered));
+    pub fn subscribe(&self, service: String, remembered: Option<LearnedLimit>) {
+        self.send(Request::Subscribe(service, remembered));
     }
 
     /// Counts a call that is made to a service without a lease.
-    pub fn enter(&self, service: String) {
-        self.order(Order::Enter(service));
+    pub fn call_started(&self, service: String) {
+        self.send(Request::CallStarted(service));
     }
 
     /// Such a call has ended.
-    pub fn depart(&self, service: String) {
-        self.order(Order::Depart(service));
+    pub fn call_ended(&self, service: String) {
+        self.send(Request::CallEnded(service));
     }
 
     /// Learns from a call, for all processes.
-    pub fn teach(&self, service: String, lesson: Lesson) {
-        self.order(Order::Teach(service, lesson));
+    pub fn report_sample(&self, service: String, sample: Sample) {
+        self.send(Request::ReportSample(service, sample));
     }
 
     /// Tells other processes that a service said to come back later.
-    pub fn shut(&self, service: String, pause: Duration) {
-        self.order(Order::Shut(service, pause));
+    pub fn pause(&self, service: String, pause: Duration) {
+        self.send(Request::Pause(service, pause));
     }
 
-    fn order(&self, order: Order) {
+    fn send(&self, request: Request) {
         // The thread ends only after this handle is gone.
-        let _ = self.orders.as_ref().map(|orders| orders.send(order));
+        let _ = self.requests.as_ref().map(|requests| requests.send(request));
     }
 
     /// How good a lease is at this moment.
-    pub fn footing(&self, fence: Fence) -> Footing {
-        let lease = self.office.leases().get(&fence).copied();
-        lease.map_or(Footing::Lost, |lease| self.office.table.check(&lease))
+    pub fn lease_status(&self, fence: Fence) -> LeaseStatus {
+        let lease = self.state.leases().get(&fence).copied();
+        lease.map_or(LeaseStatus::Lost, |lease| self.state.table.check(&lease))
     }
 
     /// Whether another process waits for something that this one uses.
     pub fn is_crowded(&self) -> bool {
-        self.office.is_crowded()
+        self.state.is_crowded()
     }
 }
 
-impl Office {
-    fn books(&self) -> MutexGuard<'_, Books<Ticket>> {
-        self.books.lock().expect("nobody panics while holding it")
+impl SharedState {
+    fn pending(&self) -> MutexGuard<'_, PendingRequests<Ticket>> {
+        self.pending.lock().expect("nobody panics while holding it")
     }
 
     fn leases(&self) -> MutexGuard<'_, HashMap<Fence, Lease>> {
@@ -174,12 +175,12 @@ impl Office {
         self.known.lock().expect("nobody panics while holding it")
     }
 
-    fn unpaid(&self) -> MutexGuard<'_, HashMap<AskNo, Vec<Want>>> {
+    fn unpaid(&self) -> MutexGuard<'_, HashMap<RequestNo, Vec<Want>>> {
         self.unpaid.lock().expect("nobody panics while holding it")
     }
 
-    fn tell(&self, news: News) {
-        self.handle.send(What::Capacity(news));
+    fn tell(&self, fact: CapacityFact) {
+        self.handle.send(What::Capacity(fact));
     }
 
     /// Does something with the table, however long a stopped process keeps it; says so once. `None` once nobody waits for
@@ -189,7 +190,7 @@ impl Office {
             match act(&self.table) {
                 Err(stuck @ Error::Stuck { .. }) => {
                     if !self.stuck.swap(true, Ordering::Relaxed) {
-                        self.tell(News::Noted { code: "capacity_stuck", message: stuck.to_string() });
+                        self.tell(CapacityFact::Noted { code: "capacity_stuck", message: stuck.to_string() });
                     }
                     if self.closed.load(Ordering::Relaxed) {
                         return None;
@@ -204,13 +205,13 @@ impl Office {
     }
 }
 
-impl Drop for Steward {
+impl Drop for CapacityClient {
     /// Lets what was ordered be done. The thread that listens ends by itself, soon, and with it the part in the table.
     fn drop(&mut self) {
-        self.orders = None;
-        self.office.closed.store(true, Ordering::Relaxed);
-        if let Some(clerk) = self.clerk.take() {
-            let _ = clerk.join();
+        self.requests = None;
+        self.state.closed.store(true, Ordering::Relaxed);
+        if let Some(worker) = self.worker.take() {
+            let _ = worker.join();
         }
     }
 }

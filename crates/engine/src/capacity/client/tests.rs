@@ -9,71 +9,71 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 const TTL: Duration = Duration::from_secs(10);
 
-/// An office at a table of its own, with a clock that is moved by hand; and what it tells.
-struct Desk {
-    office: Office,
+/// A client's state at a table of its own, with a clock that is moved by hand; and what it tells.
+struct Harness {
+    state: SharedState,
     told: UnboundedReceiver<Fact>,
     clock: Arc<AtomicU64>,
     folder: tempfile::TempDir,
 }
 
-fn desk() -> Desk {
+fn harness() -> Harness {
     let folder = tempfile::tempdir().expect("a folder");
-    let (office, told, clock) = office_in(folder.path());
-    Desk { office, told, clock, folder }
+    let (state, told, clock) = state_in(folder.path());
+    Harness { state, told, clock, folder }
 }
 
-fn office_in(folder: &std::path::Path) -> (Office, UnboundedReceiver<Fact>, Arc<AtomicU64>) {
+fn state_in(folder: &std::path::Path) -> (SharedState, UnboundedReceiver<Fact>, Arc<AtomicU64>) {
     let clock = Arc::new(AtomicU64::new(1_000_000_000));
     let options = Options { clock: Clock::Manual(clock.clone()), ..Options::default() };
     let table = Capacity::open(&folder.join("capacity"), &Identity::default(), options);
     let (facts, told) = unbounded_channel();
-    let office = Office {
+    let state = SharedState {
         table: table.expect("a new table").into(),
         handle: Handle { facts, clock: RunClock::system(), rendering: Default::default() },
         ttl: TTL,
-        books: Mutex::default(),
+        pending: Mutex::default(),
         leases: Mutex::default(),
         known: Mutex::default(),
-        doors: Mutex::default(),
+        services: Mutex::default(),
         unpaid: Mutex::default(),
         closed: AtomicBool::new(false),
         stuck: AtomicBool::new(false),
         troubled: AtomicBool::new(false),
     };
-    (office, told, clock)
+    (state, told, clock)
 }
 
 #[test]
 fn a_lease_that_ran_out_before_anything_was_started_with_it_goes_back() {
-    let mut desk = desk();
-    let slots = desk.office.table.define("slots", 1, "test").expect("there is room").id;
-    let Ok(Reserved::Granted(lease)) = desk.office.table.reserve(&[(slots, 1)], TTL) else {
+    let mut harness = harness();
+    let slots = harness.state.table.define("slots", 1, "test").expect("there is room").id;
+    let Ok(Reserved::Granted(lease)) = harness.state.table.reserve(&[(slots, 1)], TTL) else {
         panic!("it is free")
     };
-    desk.clock.fetch_add(TTL.as_nanos() as u64, Ordering::SeqCst);
-    desk.office.granted(AskNo(1), lease);
-    let told = desk.told.try_recv().expect("the run is told").what;
-    assert!(matches!(told, What::Capacity(News::Lapsed { ask: AskNo(1) })));
-    let left = desk.office.table.in_force(slots).expect("it is known");
+    harness.clock.fetch_add(TTL.as_nanos() as u64, Ordering::SeqCst);
+    harness.state.granted(RequestNo(1), lease);
+    let told = harness.told.try_recv().expect("the run is told").what;
+    assert!(matches!(told, What::Capacity(CapacityFact::Lapsed { request: RequestNo(1) })));
+    let left = harness.state.table.in_force(slots).expect("it is known");
     assert_eq!((left.in_use, left.quarantined), (0, 0), "nothing keeps it in quarantine");
 }
 
 #[test]
 fn a_heartbeat_that_fails_is_told_and_only_once() {
-    let mut desk = desk();
-    std::fs::remove_file(desk.folder.path().join("capacity")).expect("it is there");
-    (0..3).for_each(|_| desk.office.heartbeat());
-    let told = desk.told.try_recv().expect("the run is told").what;
-    assert!(matches!(told, What::Capacity(News::Noted { code: "capacity_unusable", .. })));
-    assert!(desk.told.try_recv().is_err(), "once");
+    let mut harness = harness();
+    std::fs::remove_file(harness.folder.path().join("capacity")).expect("it is there");
+    (0..3).for_each(|_| harness.state.heartbeat());
+    let told = harness.told.try_recv().expect("the run is told").what;
+    assert!(matches!(told, What::Capacity(CapacityFact::Noted { code: "capacity_unusable", .. })));
+    assert!(harness.told.try_recv().is_err(), "once");
 }
 
 #[test]
 fn a_limit_that_is_in_force_is_told_where_the_run_wants_another() {
-    let mut desk = desk();
+    let mut harness = harness();
     let other =
-        Capacity::open(&desk.folder.path().join("capacity"), &Identity::default(), Options::default());
+        Capacity::open(&harness.folder.path().join("capacity"), &Identity::default(), Options::default());
     let other = other.expect("it is there");
     other.define("gpu", 2, "a person").expect("there is room");
     let shared = crate::capacity::terms::Shared {
@@ -85,31 +85,31 @@ fn a_limit_that_is_in_force_is_told_where_the_run_wants_another() {
         says_spent: false,
     };
     let want = Want { of: Arc::new(shared), count: 1 };
-    desk.office.reserve(AskNo(1), vec![want]);
-    let told = desk.told.try_recv().expect("the run is told").what;
-    let changed = News::Changed { name: "gpu".into(), from: 5, to: 2, origin: "a person".into() };
-    assert!(matches!(told, What::Capacity(news) if news == changed));
+    harness.state.reserve(RequestNo(1), vec![want]);
+    let told = harness.told.try_recv().expect("the run is told").what;
+    let changed = CapacityFact::Changed { name: "gpu".into(), from: 5, to: 2, origin: "a person".into() };
+    assert!(matches!(told, What::Capacity(fact) if fact == changed));
 }
 
-/// What one of the threads of one of two stewards does next.
+/// What one of the threads of one of two clients does next.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// The clerk takes a wish for so much.
-    Ask(usize, u64),
-    /// The clerk takes the n-th open wish back.
+    /// The worker takes a request for so much.
+    Lease(usize, u64),
+    /// The worker takes the n-th open request back.
     Withdraw(usize, usize),
-    /// The clerk gives the n-th lease back.
+    /// The worker gives the n-th lease back.
     GiveBack(usize, usize),
     /// The one that listens looks at what waits.
     Fetch(usize),
-    /// It gives wishes of the backlog their places.
+    /// It gives requests of the backlog their places.
     CatchUp(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let who = 0..2usize;
     prop_oneof![
-        4 => (who.clone(), 1..3u64).prop_map(|(who, count)| Step::Ask(who, count)),
+        4 => (who.clone(), 1..3u64).prop_map(|(who, count)| Step::Lease(who, count)),
         1 => (who.clone(), 0..8usize).prop_map(|(who, at)| Step::Withdraw(who, at)),
         3 => (who.clone(), 0..8usize).prop_map(|(who, at)| Step::GiveBack(who, at)),
         3 => who.clone().prop_map(Step::Fetch),
@@ -117,9 +117,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A steward and what its run knows of it.
+/// A client and what its run knows of it.
 struct Watched {
-    office: Office,
+    state: SharedState,
     told: UnboundedReceiver<Fact>,
     open: BTreeSet<u64>,
     withdrawn: BTreeSet<u64>,
@@ -129,40 +129,42 @@ struct Watched {
 const SLOTS: u64 = 3;
 
 impl Watched {
-    fn perform(&mut self, step: Step, ask: u64) {
+    fn perform(&mut self, step: Step, request: u64) {
         match step {
-            Step::Ask(_, count) => {
-                self.open.insert(ask);
-                self.office.reserve(AskNo(ask), vec![slots(count)]);
+            Step::Lease(_, count) => {
+                self.open.insert(request);
+                self.state.reserve(RequestNo(request), vec![slots(count)]);
             }
             Step::Withdraw(_, at) => {
-                let Some(ask) = self.open.iter().copied().nth(at) else { return };
-                self.open.remove(&ask);
-                self.withdrawn.insert(ask);
-                self.office.withdraw(AskNo(ask));
+                let Some(request) = self.open.iter().copied().nth(at) else { return };
+                self.open.remove(&request);
+                self.withdrawn.insert(request);
+                self.state.withdraw(RequestNo(request));
             }
             Step::GiveBack(_, at) => {
-                let Some(ask) = self.held.keys().copied().nth(at) else { return };
-                let fence = self.held.remove(&ask).expect("it is held");
-                self.office.give_back(&Return { fence, used: Vec::new() });
+                let Some(request) = self.held.keys().copied().nth(at) else { return };
+                let fence = self.held.remove(&request).expect("it is held");
+                self.state.give_back(&Return { fence, used: Vec::new() });
             }
-            Step::Fetch(_) => self.office.fetch(),
-            Step::CatchUp(_) => self.office.catch_up(),
+            Step::Fetch(_) => self.state.fetch(),
+            Step::CatchUp(_) => self.state.catch_up(),
         }
     }
 
-    /// Hears what the run is told. Each wish is answered once; a lease for one that was taken back goes back.
+    /// Hears what the run is told. Each request is answered once; a lease for one that was taken back goes back.
     fn hear(&mut self) {
         while let Ok(fact) = self.told.try_recv() {
             match fact.what {
-                What::Capacity(News::Granted { ask, fence }) if self.withdrawn.remove(&ask.0) => {
-                    self.office.give_back(&Return { fence, used: Vec::new() });
+                What::Capacity(CapacityFact::Granted { request, fence })
+                    if self.withdrawn.remove(&request.0) =>
+                {
+                    self.state.give_back(&Return { fence, used: Vec::new() });
                 }
-                What::Capacity(News::Granted { ask, fence }) => {
-                    assert!(self.open.remove(&ask.0), "{ask:?} is answered once");
-                    self.held.insert(ask.0, fence);
+                What::Capacity(CapacityFact::Granted { request, fence }) => {
+                    assert!(self.open.remove(&request.0), "{request:?} is answered once");
+                    self.held.insert(request.0, fence);
                 }
-                What::Capacity(News::Queued { .. }) => {}
+                What::Capacity(CapacityFact::Queued { .. }) => {}
                 other => panic!("nothing runs out and nothing is impossible: {other:?}"),
             }
         }
@@ -185,22 +187,22 @@ fn slots(count: u64) -> Want {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever order the threads of two processes take their turns in: a wish is answered once, nothing is lost on the
+    /// Whatever order the threads of two processes take their turns in: a request is answered once, nothing is lost on the
     /// way, and when all is given back nothing is left.
     #[test]
-    fn in_whatever_order_threads_take_turns_each_wish_is_answered_once(steps in prop::collection::vec(step(), 1..120)) {
+    fn in_whatever_order_threads_take_turns_each_request_is_answered_once(steps in prop::collection::vec(step(), 1..120)) {
         let folder = tempfile::tempdir().expect("a folder");
         let mut both = [0, 1].map(|_| {
-            let (office, told, _) = office_in(folder.path());
+            let (state, told, _) = state_in(folder.path());
             let (open, withdrawn, held) = Default::default();
-            Watched { office, told, open, withdrawn, held }
+            Watched { state, told, open, withdrawn, held }
         });
-        for (ask, step) in steps.into_iter().enumerate() {
-            let (Step::Ask(who, _) | Step::Withdraw(who, _) | Step::GiveBack(who, _) | Step::Fetch(who) | Step::CatchUp(who)) = step;
-            both[who].perform(step, ask as u64);
+        for (request, step) in steps.into_iter().enumerate() {
+            let (Step::Lease(who, _) | Step::Withdraw(who, _) | Step::GiveBack(who, _) | Step::Fetch(who) | Step::CatchUp(who)) = step;
+            both[who].perform(step, request as u64);
             both[who].hear();
         }
-        // Bells may ring for long; a run that gives back what it gets has all of its wishes met in the end.
+        // Bells may ring for long; a run that gives back what it gets has all of its requests met in the end.
         for _ in 0..500 {
             for side in &mut both {
                 side.perform(Step::Fetch(0), 0);
@@ -212,9 +214,9 @@ proptest! {
         }
         for side in &both {
             prop_assert!(side.open.is_empty() && side.held.is_empty(), "{:?} {:?}", side.open, side.held);
-            prop_assert_eq!(side.office.books().tickets().len(), 0);
+            prop_assert_eq!(side.state.pending().tickets().len(), 0);
         }
-        let left = both[0].office.table.snapshot();
+        let left = both[0].state.table.snapshot();
         prop_assert_eq!((left.leases.len(), left.waiters.len()), (0, 0), "{:?}", left);
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// How an attempt stands against others.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct Precedence {
     /// The labels that hold for it.
     pub labels: Labels,
     /// How much work depends on it.
@@ -30,16 +30,16 @@ impl Permits {
         &mut self,
         task: TaskIx,
         node: &Node,
-        line: Line,
+        precedence: Precedence,
         now: Timestamp,
     ) -> Result<(), Refused> {
-        let rank = Rank { order: line.order, ..self.rank(&line.labels, line.path) };
+        let rank = Rank { order: precedence.order, ..self.rank(&precedence.labels, precedence.path) };
         let mut needs = vec![Amount::of(self.slots, 1)];
-        let tenant = line.labels.tenant.as_deref();
+        let tenant = precedence.labels.tenant.as_deref();
         needs.extend(self.named_needs(node, tenant).map(|(named, count)| Amount::of(named.local, count)));
         let service = self.first_service(node, now);
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
-        needs.extend(self.berth.iter().map(|berth| Amount::of(berth.resource(), 1)));
+        needs.extend(self.run_slot.iter().map(|run_slot| Amount::of(run_slot.resource(), 1)));
         needs.extend(self.guarded_by(node, now).map(|id| Amount::of(id, 1)));
         let room = self.room(&needs, now);
         let wants = self.wants(node, tenant);

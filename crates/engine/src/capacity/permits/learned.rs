@@ -30,9 +30,9 @@ impl Permits {
     }
 
     /// Another process was told to come back later.
-    pub(crate) fn shut(&mut self, name: &str, until: Timestamp, now: Timestamp) -> Option<Adapted> {
+    pub(crate) fn pause(&mut self, name: &str, until: Timestamp, now: Timestamp) -> Option<Adapted> {
         let resource = self.governor.resource(name)?;
-        self.governor.shut(resource, until, now)
+        self.governor.pause(resource, until, now)
     }
 
     /// All processes together know something else of a service.

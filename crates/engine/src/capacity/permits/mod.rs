@@ -20,19 +20,19 @@ mod money;
 mod shared;
 mod waits;
 
-pub(crate) use demand::Line;
+pub(crate) use demand::Precedence;
 pub(crate) use keys::{Owner, call_keys, key_of, owner_of};
-pub(crate) use money::Said;
+pub(crate) use money::BudgetNote;
 
-use crate::capacity::budget::accounts::Purses;
-use crate::capacity::calls::CallBook;
+use crate::capacity::budget::accounts::BudgetAccounts;
+use crate::capacity::calls::OpenCalls;
 use crate::capacity::holdings::Holdings;
 use crate::capacity::leases::{Leases, Wants};
 use crate::capacity::limits::Limits;
 use crate::capacity::metrics::Flow;
-use crate::capacity::orphans::Adrift;
+use crate::capacity::orphans::Orphans;
 use crate::capacity::paths::Paths;
-use crate::capacity::run_slot::{Berth, ORCHESTRATIONS};
+use crate::capacity::run_slot::{ORCHESTRATIONS, RunSlot};
 use crate::capacity::services::Services;
 use crate::capacity::terms::{Calls, Counts, Shared, Terms, Want};
 use crate::core::Effect;
@@ -58,11 +58,11 @@ pub struct Permits {
     plain: Wants,
     pub(crate) holdings: Holdings,
     /// The run's place among all runs, where these are limited.
-    pub(crate) berth: Option<Berth>,
+    pub(crate) run_slot: Option<RunSlot>,
     pub(crate) leases: Leases,
-    pub(crate) calls: CallBook,
-    pub(crate) adrift: Adrift,
-    pub(crate) purses: Purses,
+    pub(crate) calls: OpenCalls,
+    pub(crate) orphans: Orphans,
+    pub(crate) accounts: BudgetAccounts,
     pub(crate) paths: Paths,
     /// The run has as many attempts at once as the machine may have.
     follows_machine: bool,
@@ -118,9 +118,9 @@ impl Permits {
         let runs = limits.orchestrations.as_ref().filter(|_| machine.is_some());
         let runs = runs
             .map(|stated| Want { of: shared(ORCHESTRATIONS.into(), stated.limit, &stated.origin), count: 1 });
-        let berth = runs.map(|want| Berth::new(want, &mut governor));
+        let run_slot = runs.map(|want| RunSlot::new(want, &mut governor));
         let mut permits = Permits {
-            berth,
+            run_slot,
             services: Services::new(most, limits),
             governor,
             slots,
@@ -128,9 +128,9 @@ impl Permits {
             plain: machine.into_iter().collect(),
             holdings: Holdings::default(),
             leases: Leases::default(),
-            calls: CallBook::default(),
-            adrift: Adrift::default(),
-            purses: Purses::new(limits),
+            calls: OpenCalls::default(),
+            orphans: Orphans::default(),
+            accounts: BudgetAccounts::new(limits),
             paths: Paths::new(limits.asks_nobody, limits.durations.clone()),
             follows_machine: limits.follows_machine,
             longest_queue: limits.queue.longest as u64,
@@ -242,7 +242,7 @@ impl Permits {
         }
         let freed = self.governor.release(key_of(task), Used::AsReserved, outcome, now);
         debug_assert!(freed.is_ok(), "an attempt holds a permit");
-        self.purses.forget(task);
+        self.accounts.forget(task);
         self.holdings.end(task, self.crowded, &mut self.governor, effects);
         freed.unwrap_or_default()
     }

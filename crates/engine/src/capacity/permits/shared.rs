@@ -5,7 +5,7 @@
 use super::Permits;
 use crate::capacity::leases::Wants;
 use crate::capacity::run_slot::ORCHESTRATIONS;
-use crate::capacity::terms::{AskNo, CallNo, Fence};
+use crate::capacity::terms::{CallNo, Fence, RequestNo};
 use crate::core::Effect;
 use convoke_govern::{Governor, Origin, ResourceId};
 use convoke_model::Timestamp;
@@ -17,53 +17,64 @@ impl Permits {
         if wants.is_empty() {
             return true;
         }
-        let ask = self.leases.ask(call, wants.clone());
-        effects.push(Effect::AskCapacity { ask, wants: wants.to_vec() });
+        let request = self.leases.ask(call, wants.clone());
+        effects.push(Effect::RequestLease { request, wants: wants.to_vec() });
         false
     }
 
     /// The machine has given a lease. One that nobody wants any more goes back.
-    pub(crate) fn leased(&mut self, ask: AskNo, fence: Fence, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(crate) fn leased(
+        &mut self,
+        request: RequestNo,
+        fence: Fence,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) {
         let governor = &mut self.governor;
-        if self.berth.as_mut().is_some_and(|berth| berth.granted(ask, fence, governor)) {
+        if self.run_slot.as_mut().is_some_and(|run_slot| run_slot.granted(request, fence, governor)) {
             return;
         }
-        if self.holdings.granted(ask, fence, governor) {
+        if self.holdings.granted(request, fence, governor) {
             return;
         }
-        match self.leases.granted(ask, fence) {
+        match self.leases.granted(request, fence) {
             Ok(call) => self.admit_call(call, now, effects),
             Err(back) => effects.push(Effect::GiveBack(back)),
         }
     }
 
     /// A lease ran out before it could be used.
-    pub(crate) fn ask_again(&mut self, ask: AskNo, effects: &mut Vec<Effect>) {
-        let berth = self.berth.as_ref().and_then(|berth| berth.wants(ask)).map(|want| vec![want.clone()]);
-        let others =
-            || self.holdings.wants(ask).or_else(|| self.leases.wants(ask)).map(|wants| wants.to_vec());
-        if let Some(wants) = berth.or_else(others) {
-            effects.push(Effect::AskCapacity { ask, wants });
+    pub(crate) fn ask_again(&mut self, request: RequestNo, effects: &mut Vec<Effect>) {
+        let run_slot = self
+            .run_slot
+            .as_ref()
+            .and_then(|run_slot| run_slot.wants(request))
+            .map(|want| vec![want.clone()]);
+        let others = || {
+            self.holdings.wants(request).or_else(|| self.leases.wants(request)).map(|wants| wants.to_vec())
+        };
+        if let Some(wants) = run_slot.or_else(others) {
+            effects.push(Effect::RequestLease { request, wants });
         }
     }
 
-    /// The machine has nothing free for a wish.
-    pub(crate) fn queued(&mut self, ask: AskNo) {
-        self.berth.iter_mut().for_each(|berth| berth.queued(ask));
-        self.holdings.queued(ask);
+    /// The machine has nothing free for a request.
+    pub(crate) fn queued(&mut self, request: RequestNo) {
+        self.run_slot.iter_mut().for_each(|run_slot| run_slot.queued(request));
+        self.holdings.queued(request);
     }
 
     /// Whether waiting for a resource is worth telling: what was only just asked for is not.
     pub(crate) fn is_worth_telling(&self, resource: ResourceId) -> bool {
-        match self.berth.as_ref().filter(|berth| berth.resource() == resource) {
-            Some(berth) => berth.is_waited_for(),
+        match self.run_slot.as_ref().filter(|run_slot| run_slot.resource() == resource) {
+            Some(run_slot) => run_slot.is_waited_for(),
             None => self.holdings.is_worth_telling(resource),
         }
     }
 
     /// This process is done with the run: its place goes to the next one.
     pub(crate) fn leave(&mut self) -> Option<crate::capacity::terms::Return> {
-        self.berth.as_mut()?.leave()
+        self.run_slot.as_mut()?.leave()
     }
 
     /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
@@ -86,16 +97,16 @@ impl Permits {
 
     /// Ends a turn: gives back what nobody has taken, and asks for what would let somebody start.
     pub(crate) fn settle_turn(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        // Before anything is asked for: who is told at once that a service is shut asks it nothing.
+        // Before anything is requested: a run that is told at once that a service pauses asks it nothing.
         let met = self.services.met.drain(..);
-        effects.splice(0..0, met.map(|(service, remembered)| Effect::Heed { service, remembered }));
+        effects.splice(0..0, met.map(|(service, remembered)| Effect::Subscribe { service, remembered }));
         let leases = &mut self.leases;
         let mut may_begin = true;
-        if let Some(berth) = &mut self.berth {
-            let (back, asked) = berth.settle(&self.governor, || leases.number());
+        if let Some(run_slot) = &mut self.run_slot {
+            let (back, asked) = run_slot.settle(&self.governor, || leases.number());
             effects.extend(back.map(Effect::GiveBack));
-            effects.extend(asked.map(|(ask, want)| Effect::AskCapacity { ask, wants: vec![want] }));
-            may_begin = berth.is_held();
+            effects.extend(asked.map(|(request, want)| Effect::RequestLease { request, wants: vec![want] }));
+            may_begin = run_slot.is_held();
         }
         let lacks = |governor: &mut Governor| if may_begin { governor.lacks(now) } else { Vec::new() };
         self.holdings.settle(&mut self.governor, lacks, || leases.number(), effects);

@@ -4,12 +4,12 @@
 
 /// Some calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Sample {
+pub(crate) struct Tally {
     pub calls: u64,
     pub refused: u64,
 }
 
-impl Sample {
+impl Tally {
     pub fn add(&mut self, refused: bool) {
         self.calls += 1;
         self.refused += u64::from(refused);
@@ -23,8 +23,8 @@ impl Sample {
         }
     }
 
-    pub fn together(self, other: Sample) -> Sample {
-        Sample { calls: self.calls + other.calls, refused: self.refused + other.refused }
+    pub fn together(self, other: Tally) -> Tally {
+        Tally { calls: self.calls + other.calls, refused: self.refused + other.refused }
     }
 
     /// Refused, in thousandths of all.
@@ -49,8 +49,8 @@ impl Sample {
         self.calls.min(u64::from(u32::MAX)) << 32 | self.refused.min(u64::from(u32::MAX))
     }
 
-    pub fn of_word(word: u64) -> Sample {
-        Sample { calls: word >> 32, refused: word & u64::from(u32::MAX) }
+    pub fn of_word(word: u64) -> Tally {
+        Tally { calls: word >> 32, refused: word & u64::from(u32::MAX) }
     }
 }
 
@@ -60,17 +60,17 @@ mod tests {
 
     #[test]
     fn chance_is_wide_for_many_and_nothing_for_none() {
-        let (none, some) = (Sample { calls: 50, refused: 0 }, Sample { calls: 100, refused: 5 });
+        let (none, some) = (Tally { calls: 50, refused: 0 }, Tally { calls: 100, refused: 5 });
         assert_eq!((none.by_chance(60), none.thousandths()), (0, 0));
         assert_eq!((some.by_chance(60), some.expected(60), some.thousandths()), (8, 3, 50));
-        assert_eq!(Sample::default().by_chance(60), 0);
+        assert_eq!(Tally::default().by_chance(60), 0);
     }
 
     #[test]
     fn what_is_long_ago_fades_and_words_keep_it() {
-        let mut sample = Sample { calls: 511, refused: 100 };
-        sample.add_fading(false, 256);
-        assert_eq!(sample, Sample { calls: 256, refused: 50 });
-        assert_eq!(Sample::of_word(sample.to_word()), sample);
+        let mut tally = Tally { calls: 511, refused: 100 };
+        tally.add_fading(false, 256);
+        assert_eq!(tally, Tally { calls: 256, refused: 50 });
+        assert_eq!(Tally::of_word(tally.to_word()), tally);
     }
 }

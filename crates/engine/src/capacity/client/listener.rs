@@ -1,9 +1,9 @@
-//! Listening: wishes that were granted, and heartbeats.
+//! Listening: requests that were granted, and heartbeats.
 
-use super::asks::unit;
-use super::{Known, Office};
+use super::requests::unit;
+use super::{Known, SharedState};
 use crate::capacity::run_slot::ORCHESTRATIONS;
-use crate::fact::Capacity as News;
+use crate::fact::CapacityFact;
 use convoke_capacity::{Error, Waited};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How long the end of a run may have to wait for this thread.
 const LONGEST_NAP: Duration = Duration::from_millis(100);
 
-impl Office {
+impl SharedState {
     pub(super) fn watch(&self) {
         let (mut heard, mut beaten, mut limits) = (0, Instant::now(), self.table.limits_generation());
         while !self.closed.load(Ordering::Relaxed) {
@@ -23,11 +23,11 @@ impl Office {
                 _ => {}
             }
             self.catch_up();
-            self.look_at_doors();
+            self.check_pauses();
             let generation = self.table.limits_generation();
             if std::mem::replace(&mut limits, generation) != generation {
-                self.look_at_limits();
-                self.look_at_lessons();
+                self.check_limits();
+                self.check_samples();
             }
             if beaten.elapsed() >= self.ttl / 4 {
                 beaten = Instant::now();
@@ -38,22 +38,22 @@ impl Office {
 
     /// Looks at everything that waits.
     pub(super) fn fetch(&self) {
-        let tickets = self.books().tickets();
-        for (ticket, ask) in tickets {
+        let tickets = self.pending().tickets();
+        for (ticket, request) in tickets {
             match self.insist(|table| table.fetch(ticket)) {
                 Some(Ok(Waited::NotYet)) | None => {}
                 Some(Ok(Waited::Granted(lease))) => {
-                    self.books().answered(ticket);
-                    self.granted(ask, lease);
+                    self.pending().answered(ticket);
+                    self.granted(request, lease);
                 }
                 Some(Ok(Waited::Lapsed)) => {
-                    self.books().answered(ticket);
-                    self.tell(News::Lapsed { ask });
+                    self.pending().answered(ticket);
+                    self.tell(CapacityFact::Lapsed { request });
                 }
                 Some(Err(error)) => {
                     // Taken back meanwhile, or never to be met any more.
-                    if self.books().answered(ticket).is_some() {
-                        self.tell(News::Refused { ask, why: error.to_string() });
+                    if self.pending().answered(ticket).is_some() {
+                        self.tell(CapacityFact::Refused { request, why: error.to_string() });
                     }
                 }
             }
@@ -65,25 +65,25 @@ impl Office {
             Some(Ok(renewal)) => {
                 self.troubled.store(false, Ordering::Relaxed);
                 if !renewal.lost.is_empty() {
-                    self.tell(News::Lost { fences: renewal.lost });
+                    self.tell(CapacityFact::Lost { fences: renewal.lost });
                 }
             }
             Some(Err(error)) => self.complain(&error),
             None => {}
         }
-        self.look_at_budgets();
+        self.check_budgets();
     }
 
     /// Says once that leases cannot be renewed, and why: they run out, and with them what this process may do.
     fn complain(&self, error: &Error) {
         if !self.troubled.swap(true, Ordering::Relaxed) {
             let message = format!("what this process holds cannot be renewed and will run out: {error}");
-            self.tell(News::Noted { code: "capacity_unusable", message });
+            self.tell(CapacityFact::Noted { code: "capacity_unusable", message });
         }
     }
 
     /// Tells the run which limits somebody has changed.
-    fn look_at_limits(&self) {
+    fn check_limits(&self) {
         // The table is asked without holding what the run looks at in every turn.
         let stated: Vec<_> = {
             let known = self.known();
@@ -100,11 +100,11 @@ impl Office {
             if from != view.limit {
                 let unit = unit(known.counts);
                 let (from, to) = (u64::from(from) * unit, u64::from(view.limit) * unit);
-                changed.push(News::Changed { name, from, to, origin: view.origin });
+                changed.push(CapacityFact::Changed { name, from, to, origin: view.origin });
             }
         }
         drop(all);
-        changed.into_iter().for_each(|news| self.tell(news));
+        changed.into_iter().for_each(|fact| self.tell(fact));
     }
 
     pub(super) fn is_crowded(&self) -> bool {

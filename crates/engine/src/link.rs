@@ -1,17 +1,17 @@
-//! One attempt's line to the engine: what it asks for and what it tells.
+//! One attempt's link to the engine: what it asks for and what it tells.
 //!
 //! A call whose permit came with the attempt's is made at once, and one that nobody counts as well; all others are asked
 //! for. Before each the attempt's lease and the run's ownership are looked at: a process that was stopped for longer than
 //! these last sends nothing more.
 
-use crate::capacity::client::Steward;
+use crate::capacity::client::CapacityClient;
 use crate::capacity::terms::{Calls, Fence};
 use crate::core::stopping;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
 use crate::tenure::Tenure;
 use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Diary, Page, Report, Sink};
-use convoke_capacity::Footing;
+use convoke_capacity::LeaseStatus;
 use convoke_govern::Outcome;
 use convoke_journal::Writer;
 use convoke_model::{Class, Digest, Failure, JsonText, TaskId, Usage, reason};
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 /// How often a lease that waits for its renewal is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-pub(crate) struct Line {
+pub(crate) struct EngineLink {
     pub task: TaskIx,
     pub attempt: u32,
     pub id: TaskId,
@@ -37,12 +37,12 @@ pub(crate) struct Line {
     pub tenure: Arc<Tenure>,
     pub cancel: CancellationToken,
     pub stopping: Arc<AtomicBool>,
-    pub steward: Option<Arc<Steward>>,
+    pub client: Option<Arc<CapacityClient>>,
     pub fence: Option<Fence>,
     pub calls: Mutex<Calls>,
 }
 
-impl Sink for Line {
+impl Sink for EngineLink {
     fn report(&self, report: Report) {
         match report {
             Report::Progress { text } => self.show(|task| Notice::Progress { task, text }),
@@ -81,7 +81,7 @@ impl Drop for Open {
     }
 }
 
-impl Line {
+impl EngineLink {
     /// Tells watchers what is shown and forgotten.
     fn show(&self, notice: impl FnOnce(TaskId) -> Notice) {
         if let Some(watchers) = &self.watchers {
@@ -117,13 +117,13 @@ impl Line {
     }
 
     /// Waits until the attempt's lease is good for another call; fails if it ran out.
-    async fn footing(&self) -> Result<(), Failure> {
-        let (Some(steward), Some(fence)) = (&self.steward, self.fence) else { return Ok(()) };
+    async fn lease_status(&self) -> Result<(), Failure> {
+        let (Some(client), Some(fence)) = (&self.client, self.fence) else { return Ok(()) };
         loop {
-            match steward.footing(fence) {
-                Footing::Good => return Ok(()),
-                Footing::Late => tokio::time::sleep(LOOK_AGAIN).await,
-                Footing::Lost => return Err(fenced()),
+            match client.lease_status(fence) {
+                LeaseStatus::Good => return Ok(()),
+                LeaseStatus::Late => tokio::time::sleep(LOOK_AGAIN).await,
+                LeaseStatus::Lost => return Err(fenced()),
             }
         }
     }
@@ -140,7 +140,7 @@ impl Line {
             Some(false) => Admitted::Go(CallPermit::free()),
             None => self.ask(call).await?,
         };
-        self.footing().await?;
+        self.lease_status().await?;
         self.tenure.confirm().await.map_err(|_| taken_over())?;
         Ok(admitted)
     }
@@ -155,7 +155,7 @@ fn taken_over() -> Failure {
     Failure::new(Class::Cancelled, "another process drives the run; nothing was sent").reason(reason::FENCED)
 }
 
-impl Admission for Line {
+impl Admission for EngineLink {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         Box::pin(self.admitted(call))
     }
@@ -167,7 +167,7 @@ impl Admission for Line {
     }
 }
 
-impl Diary for Line {
+impl Diary for EngineLink {
     fn record(&self, page: Page) -> BoxFuture<'_, Result<(), Failure>> {
         let (written, answer) = oneshot::channel();
         self.handle.send(What::Turned { task: self.task, attempt: self.attempt, page, written });

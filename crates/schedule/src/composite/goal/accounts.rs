@@ -8,7 +8,7 @@ use convoke_model::{Budget, Effort, Usage};
 
 /// A budget, and what is left of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Purse {
+pub(crate) struct BudgetAccount {
     whose: &'static str,
     unit: Unit,
     total: u64,
@@ -24,18 +24,18 @@ enum Unit {
 /// A task is split as long as this part of every budget is left: one in so many.
 const PART: u64 = 4;
 
-impl Purse {
+impl BudgetAccount {
     /// What a budget holds when so much of it was used. One that only reports bounds nothing.
-    pub fn of(whose: &'static str, budget: &Budget, used: &Usage) -> Vec<Purse> {
-        let purse = |unit: Unit, total: u64, used: u64| Purse {
+    pub fn of(whose: &'static str, budget: &Budget, used: &Usage) -> Vec<BudgetAccount> {
+        let account = |unit: Unit, total: u64, used: u64| BudgetAccount {
             whose,
             unit,
             total,
             left: total.saturating_sub(used),
         };
-        let money = budget.micros.map(|total| purse(Unit::Micros, total, used.cost_micros));
+        let money = budget.micros.map(|total| account(Unit::Micros, total, used.cost_micros));
         let tokens =
-            budget.tokens.map(|total| purse(Unit::Tokens, total, used.input_tokens + used.output_tokens));
+            budget.tokens.map(|total| account(Unit::Tokens, total, used.input_tokens + used.output_tokens));
         money.into_iter().chain(tokens).filter(|_| !budget.audit).collect()
     }
 
@@ -63,8 +63,8 @@ impl Unit {
 }
 
 /// Why what is left does not suffice for a task that is done by children.
-pub(super) fn refusal(purses: &[Purse], effort: Effort) -> Option<String> {
-    purses.iter().find_map(|purse| purse.refusal(effort))
+pub(super) fn refusal(accounts: &[BudgetAccount], effort: Effort) -> Option<String> {
+    accounts.iter().find_map(|account| account.refusal(effort))
 }
 
 impl State {
@@ -79,14 +79,14 @@ impl State {
     }
 
     /// The budgets of a goal and of the workflows around it.
-    pub(super) fn purses(&self, goal: TaskIx) -> Vec<Purse> {
+    pub(super) fn accounts(&self, goal: TaskIx) -> Vec<BudgetAccount> {
         let spent = self.spent_on(goal);
-        let own = self.node(goal).budget.iter().flat_map(|budget| Purse::of("goal", budget, &spent));
+        let own = self.node(goal).budget.iter().flat_map(|budget| BudgetAccount::of("goal", budget, &spent));
         let around = |task: &TaskIx| self.frame(self.tasks[*task].place.frame).parent;
         let frames = std::iter::successors(Some(goal), around).map(|task| self.tasks[task].place.frame);
         let workflows = frames.flat_map(|frame| {
             let budget = self.workflow_in(frame).limits.budget.iter();
-            budget.flat_map(move |budget| Purse::of("workflow", budget, &self.frame(frame).usage))
+            budget.flat_map(move |budget| BudgetAccount::of("workflow", budget, &self.frame(frame).usage))
         });
         own.chain(workflows).collect()
     }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn refused(budget: Budget, used: Usage, tokens: Option<u64>) -> Option<String> {
-        refusal(&Purse::of("goal", &budget, &used), Effort { tokens, seconds: None })
+        refusal(&BudgetAccount::of("goal", &budget, &used), Effort { tokens, seconds: None })
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Who pays for a task can be told from its name alone: what was spent by a task that is gone is charged to the same budgets.
+//! The budget scopes of a task follow from its name alone: what was spent by a task that is gone is charged to the same budgets.
 
 use convoke_engine::budget::standings;
 use convoke_engine::{Changes, Limits, replay};
 use convoke_model::{Assignment, AttemptEnd, Class, JsonText, Payload, Stamped, Usage, WaitsFor, Wish, Work};
 use convoke_plan::Plan;
-use convoke_schedule::{Owner, Payer, Scheduler};
+use convoke_schedule::{BudgetScope, Owner, Scheduler};
 use convoke_testkit::{Behaviour, World, plan_of};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,10 +31,10 @@ for_each:
   - {name: each, type: for_each, source: workflow.input.items, as: it, budget: {usd: 8}, agent: {name: c, type: workflow, workflow: child.yaml, labels: {tenant: red}, input_mapping: {n: '{{ it }}'}}, routes: [{to: both}]}
 ";
 
-fn sorted(payers: Vec<Payer>) -> Vec<String> {
-    let mut payers: Vec<_> = payers.into_iter().map(|payer| format!("{payer:?}")).collect();
-    payers.sort();
-    payers
+fn sorted(scopes: Vec<BudgetScope>) -> Vec<String> {
+    let mut scopes: Vec<_> = scopes.into_iter().map(|scope| format!("{scope:?}")).collect();
+    scopes.sort();
+    scopes
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn a_name_tells_who_pays() {
     let mut seen = Vec::new();
     for task in scheduler.tasks() {
         let id = scheduler.id(task);
-        let (payers, tenant) = knows_nothing.payers_of(id);
-        assert_eq!(sorted(payers), sorted(scheduler.payers(task)), "{id}");
+        let (scopes, tenant) = knows_nothing.budget_scopes_of(id);
+        assert_eq!(sorted(scopes), sorted(scheduler.budget_scopes(task)), "{id}");
         assert_eq!(tenant, scheduler.tenant(task), "{id}");
         seen.push(id.to_string());
     }
@@ -140,23 +140,23 @@ const ASKED: [(&str, &str, u64); 12] = [
     ("both/sub/inner/correct[1]", "inner", 5006),
 ];
 
-fn steps(payers: &[Payer]) -> Vec<(&str, Option<u64>)> {
-    payers
+fn steps(scopes: &[BudgetScope]) -> Vec<(&str, Option<u64>)> {
+    scopes
         .iter()
-        .filter_map(|payer| match &payer.owner {
-            Owner::Step { name, .. } => Some((&**name, payer.budget.tokens)),
+        .filter_map(|scope| match &scope.owner {
+            Owner::Step { name, .. } => Some((&**name, scope.budget.tokens)),
             _ => None,
         })
         .collect()
 }
 
 /// Who pays for each task, by what is known of it and by its name.
-fn all_payers(scheduler: &Scheduler, by_name: &Scheduler) -> BTreeMap<String, Vec<Payer>> {
+fn all_scopes(scheduler: &Scheduler, by_name: &Scheduler) -> BTreeMap<String, Vec<BudgetScope>> {
     let mut all = BTreeMap::new();
     for task in scheduler.tasks() {
-        let (id, payers) = (scheduler.id(task), scheduler.payers(task));
-        assert_eq!(sorted(by_name.payers_of(id).0), sorted(payers.clone()), "{id}");
-        all.insert(id.to_string(), payers);
+        let (id, scopes) = (scheduler.id(task), scheduler.budget_scopes(task));
+        assert_eq!(sorted(by_name.budget_scopes_of(id).0), sorted(scopes.clone()), "{id}");
+        all.insert(id.to_string(), scopes);
     }
     all
 }
@@ -168,22 +168,22 @@ fn what_a_step_asks_is_paid_by_the_step_also_after_a_resume() {
     let resumed = |commits: &[Vec<Stamped>]| {
         let (scheduler, _) =
             replay(&plan, commits.concat(), &Changes::None, &|_| None).expect("it can be resumed");
-        all_payers(&scheduler, &by_name)
+        all_scopes(&scheduler, &by_name)
     };
     let before_the_end = world.commits.len() - 1;
     let whole = resumed(&world.commits[..before_the_end]);
     for (task, step, tokens) in ASKED {
-        let payers = whole.get(task).unwrap_or_else(|| panic!("{task} is among {:?}", whole.keys()));
-        assert_eq!(steps(payers), [(step, Some(tokens))], "{task}");
-        assert!(payers.iter().any(|payer| payer.owner == Owner::Run), "{task}");
+        let scopes = whole.get(task).unwrap_or_else(|| panic!("{task} is among {:?}", whole.keys()));
+        assert_eq!(steps(scopes), [(step, Some(tokens))], "{task}");
+        assert!(scopes.iter().any(|scope| scope.owner == Owner::Run), "{task}");
     }
-    let around = |task: &str| whole[task].iter().filter_map(|payer| payer.budget.tokens).collect::<Vec<_>>();
+    let around = |task: &str| whole[task].iter().filter_map(|scope| scope.budget.tokens).collect::<Vec<_>>();
     assert_eq!(around("each[2]/repair_input[maker]"), [5000, 10000, 90000]);
     assert_eq!(around("both/sub/repair_input[maker]"), [10001, 90000], "the sub-workflow has not begun");
     assert_eq!(around("both/sub/inner/assess[1]"), [5006, 20000, 10001, 90000]);
     for cut in 1..before_the_end {
-        for (task, payers) in resumed(&world.commits[..cut]) {
-            assert_eq!(sorted(payers), sorted(whole[&task].clone()), "{task}, cut after {cut}");
+        for (task, scopes) in resumed(&world.commits[..cut]) {
+            assert_eq!(sorted(scopes), sorted(whole[&task].clone()), "{task}, cut after {cut}");
         }
     }
 }

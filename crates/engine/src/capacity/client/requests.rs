@@ -1,53 +1,55 @@
-//! Wishes and returns, in their order.
+//! Requests and returns, in their order.
 
-use super::{Known, Office, Order};
-use crate::capacity::terms::{AskNo, Counts, Fence, MONEY_UNIT, Return, Want};
-use crate::fact::Capacity as News;
+use super::{Known, Request, SharedState};
+use crate::capacity::terms::{Counts, Fence, MONEY_UNIT, RequestNo, Return, Want};
+use crate::fact::CapacityFact;
 use convoke_capacity::{Capacity, Error, Lease, NAME_BYTES, Reserved, ResourceId};
 use convoke_model::Digest;
 use std::borrow::Cow;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-impl Office {
-    pub(super) fn serve(&self, orders: &Receiver<Order>) {
-        for order in orders {
-            match order {
-                Order::Ask(ask, wants) => self.reserve(ask, wants),
-                Order::Withdraw(ask) => self.withdraw(ask),
-                Order::GiveBack(back) => self.give_back(&back),
-                Order::Heed(service, remembered) => self.heed(&service, remembered),
-                Order::Enter(service) => self.with_door(&service, |id| self.table.enter(id)),
-                Order::Depart(service) => self.with_door(&service, |id| self.table.depart(id)),
-                Order::Teach(service, lesson) => self.teach(&service, lesson),
-                Order::Shut(service, pause) => self.shut(&service, pause),
-                Order::Allow(budget, limit) => self.allow(&budget, limit),
+impl SharedState {
+    pub(super) fn serve(&self, requests: &Receiver<Request>) {
+        for request in requests {
+            match request {
+                Request::Lease(request, wants) => self.reserve(request, wants),
+                Request::Withdraw(request) => self.withdraw(request),
+                Request::GiveBack(back) => self.give_back(&back),
+                Request::Subscribe(service, remembered) => self.subscribe(&service, remembered),
+                Request::CallStarted(service) => {
+                    self.with_service(&service, |id| self.table.call_started(id))
+                }
+                Request::CallEnded(service) => self.with_service(&service, |id| self.table.call_ended(id)),
+                Request::ReportSample(service, sample) => self.report_sample(&service, sample),
+                Request::Pause(service, pause) => self.pause(&service, pause),
+                Request::Allow(budget, limit) => self.allow(&budget, limit),
             }
         }
     }
 
     /// Asks for a lease: at once, or with a place in the queue. A process takes few places at a time; what does not get one
     /// waits here for its turn.
-    pub(super) fn reserve(&self, ask: AskNo, wants: Vec<Want>) {
-        let begun = self.books().begin(ask, wants);
+    pub(super) fn reserve(&self, request: RequestNo, wants: Vec<Want>) {
+        let begun = self.pending().begin(request, wants);
         if let Some(wants) = begun {
-            self.request(ask, wants);
+            self.request(request, wants);
         }
     }
 
-    /// Gives wishes that have waited here their place in the queue.
+    /// Gives requests that have waited here their place in the queue.
     pub(super) fn catch_up(&self) {
         loop {
-            let next = self.books().next();
-            let Some((ask, wants)) = next else { return };
-            if !self.request(ask, wants) {
+            let next = self.pending().next();
+            let Some((request, wants)) = next else { return };
+            if !self.request(request, wants) {
                 return;
             }
         }
     }
 
     /// False if the queue of the machine itself is full, or the disk that its table is on.
-    fn request(&self, ask: AskNo, wants: Vec<Want>) -> bool {
+    fn request(&self, request: RequestNo, wants: Vec<Want>) -> bool {
         let answer = self.insist(|table| {
             let wanted = self.named(table, &wants)?;
             if let Some(budget) = self.is_spent(table, &wants)? {
@@ -56,35 +58,35 @@ impl Office {
             match table.reserve(&wanted, self.ttl)? {
                 Reserved::Granted(lease) => Ok(Begun::Granted(lease)),
                 Reserved::Blocked { on } => {
-                    // The bell may ring before the ticket is in the books; who answers it waits for them.
-                    let mut books = self.books();
-                    books.queued(table.enqueue(&wanted, self.ttl)?, ask, &wants);
+                    // The bell may ring before the ticket is noted; the listener waits for the lock.
+                    let mut pending = self.pending();
+                    pending.queued(table.enqueue(&wanted, self.ttl)?, request, &wants);
                     Ok(Begun::Queued(on))
                 }
             }
         });
         match answer {
             Some(Ok(Begun::Granted(lease))) => {
-                self.books().need_no_place(&wants);
-                self.granted(ask, lease);
+                self.pending().need_no_place(&wants);
+                self.granted(request, lease);
             }
             Some(Ok(Begun::Queued(on))) => {
                 if wants.iter().any(|want| want.of.says_spent) {
-                    self.unpaid().insert(ask, wants);
+                    self.unpaid().insert(request, wants);
                 }
-                self.tell(News::Queued { ask, on });
+                self.tell(CapacityFact::Queued { request, on });
             }
             Some(Ok(Begun::Unpaid(budget))) => {
-                self.books().need_no_place(&wants);
-                self.tell(News::Unpaid { ask, budget });
+                self.pending().need_no_place(&wants);
+                self.tell(CapacityFact::Unpaid { request, budget });
             }
             Some(Err(error)) if error.may_pass() => {
-                self.books().put_back(ask, wants);
+                self.pending().put_back(request, wants);
                 return false;
             }
             Some(Err(error)) => {
-                self.books().need_no_place(&wants);
-                self.tell(News::Refused { ask, why: error.to_string() });
+                self.pending().need_no_place(&wants);
+                self.tell(CapacityFact::Refused { request, why: error.to_string() });
             }
             None => {}
         }
@@ -92,18 +94,18 @@ impl Office {
     }
 
     /// Notes a lease and tells the run. It counts as used from here on, so that a crash is told from a change of mind.
-    pub(super) fn granted(&self, ask: AskNo, lease: Lease) {
-        self.unpaid().remove(&ask);
+    pub(super) fn granted(&self, request: RequestNo, lease: Lease) {
+        self.unpaid().remove(&request);
         match self.insist(|table| table.consume(&lease)) {
             Some(Ok(())) => {
                 let fence = Fence(lease.token);
                 self.leases().insert(fence, lease);
-                self.tell(News::Granted { ask, fence });
+                self.tell(CapacityFact::Granted { request, fence });
             }
             // It ran out before anybody could use it: the run asks for another one.
             Some(Err(_)) => {
                 let _ = self.insist(|table| table.confirm_gone(&lease));
-                self.tell(News::Lapsed { ask });
+                self.tell(CapacityFact::Lapsed { request });
             }
             None => {}
         }
@@ -120,13 +122,14 @@ impl Office {
         Ok(None)
     }
 
-    /// Tells wishes whose money others have spent meanwhile.
-    pub(super) fn look_at_budgets(&self) {
-        let waiting: Vec<_> = self.unpaid().iter().map(|(ask, wants)| (*ask, wants.clone())).collect();
-        for (ask, wants) in waiting {
+    /// Tells requests whose money others have spent meanwhile.
+    pub(super) fn check_budgets(&self) {
+        let waiting: Vec<_> =
+            self.unpaid().iter().map(|(request, wants)| (*request, wants.clone())).collect();
+        for (request, wants) in waiting {
             if let Some(Ok(Some(budget))) = self.insist(|table| self.is_spent(table, &wants)) {
-                self.withdraw(ask);
-                self.tell(News::Unpaid { ask, budget });
+                self.withdraw(request);
+                self.tell(CapacityFact::Unpaid { request, budget });
             }
         }
     }
@@ -142,11 +145,11 @@ impl Office {
             self.insist(|table| table.restate_limit(&table_name(budget), count(limit), "a person's answer"));
     }
 
-    pub(super) fn withdraw(&self, ask: AskNo) {
-        self.unpaid().remove(&ask);
-        let ticket = self.books().withdraw(ask);
+    pub(super) fn withdraw(&self, request: RequestNo) {
+        self.unpaid().remove(&request);
+        let ticket = self.pending().withdraw(request);
         if let Some(ticket) = ticket {
-            // A ticket that was answered meanwhile is gone, and so is its wish: the run gives the lease back.
+            // A ticket that was answered meanwhile is gone, and so is its request: the run gives the lease back.
             let _ = self.insist(|table| table.withdraw(ticket));
         }
     }
@@ -194,7 +197,7 @@ impl Office {
         if defined.limit != asked {
             let unit = unit(counts);
             let (from, to) = (u64::from(asked) * unit, u64::from(limit) * unit);
-            self.tell(News::Changed { name: name.clone(), from, to, origin: defined.origin });
+            self.tell(CapacityFact::Changed { name: name.clone(), from, to, origin: defined.origin });
         }
         Ok(defined.id)
     }

@@ -1,4 +1,4 @@
-//! Small things that the run must know or do outside itself on its way: files that a decision depends on, and what the
+//! External lookups: what the run reads or changes outside itself for a decision. Files that an edge depends on, and what the
 //! runs of a project share. Each is done on a thread that may wait, and its answer is a fact.
 
 use crate::fact::What;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 impl Run {
     /// Looks whether there are regular files below the folder of the run.
-    pub(crate) fn look(&self, task: TaskIx, paths: Vec<String>) {
+    pub(crate) fn look_up_files(&self, task: TaskIx, paths: Vec<String>) {
         let (handle, folder) = (self.handle.clone(), self.core.scheduler.folder().to_owned());
         tokio::task::spawn_blocking(move || {
             let root = Path::new(&folder).canonicalize();

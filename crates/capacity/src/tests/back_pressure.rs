@@ -1,4 +1,4 @@
-//! Doors, crowds, and limits that change under live processes.
+//! Back-pressure, crowds, and limits that change under live processes.
 
 use super::*;
 use crate::Error;
@@ -14,8 +14,8 @@ fn a_shut_door_holds_for_everybody_until_its_moment() {
     let (a, b) = (define(&one, "slots", 4), define(&two, "slots", 4));
     let out = take(&two, b, 1);
     let until = in_seconds(&one, 30);
-    one.shut(a, until).unwrap();
-    assert_eq!(two.shut_until(b), Some(until));
+    one.pause(a, until).unwrap();
+    assert_eq!(two.paused_until(b), Some(until));
     assert_eq!(blocked(two.reserve(&[(b, 1)], TTL).unwrap()), "slots");
     let ticket = two.enqueue(&[(b, 1)], TTL).unwrap();
     two.release(&out).unwrap();
@@ -24,7 +24,7 @@ fn a_shut_door_holds_for_everybody_until_its_moment() {
     one.heartbeat().unwrap();
     assert_eq!(fetched(&two, ticket), None);
     world.pass(Duration::from_nanos(1));
-    assert_eq!(two.shut_until(b), None);
+    assert_eq!(two.paused_until(b), None);
     one.heartbeat().unwrap();
     assert!(fetched(&two, ticket).is_some());
 }
@@ -35,13 +35,13 @@ fn a_door_opens_later_never_earlier() {
     let capacity = world.open("one");
     let slots = define(&capacity, "slots", 4);
     let (soon, late) = (in_seconds(&capacity, 1), in_seconds(&capacity, 60));
-    capacity.shut(slots, late).unwrap();
-    capacity.shut(slots, soon).unwrap();
-    assert_eq!(capacity.shut_until(slots), Some(late));
-    let absurd = capacity.shut(slots, u64::MAX).unwrap_err();
+    capacity.pause(slots, late).unwrap();
+    capacity.pause(slots, soon).unwrap();
+    assert_eq!(capacity.paused_until(slots), Some(late));
+    let absurd = capacity.pause(slots, u64::MAX).unwrap_err();
     assert!(matches!(absurd, Error::Invalid { .. }), "{absurd}");
-    assert_eq!(capacity.shut_until(slots), Some(late));
-    assert_eq!(capacity.snapshot().resources[0].shut_for, Some(Duration::from_secs(60)));
+    assert_eq!(capacity.paused_until(slots), Some(late));
+    assert_eq!(capacity.snapshot().resources[0].paused_for, Some(Duration::from_secs(60)));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn nothing_else_waits_for_who_stands_before_a_shut_door() {
     let world = World::new();
     let capacity = world.open("one");
     let (slots, model) = (define(&capacity, "slots", 1), define(&capacity, "model", 1));
-    capacity.shut(model, in_seconds(&capacity, 60)).unwrap();
+    capacity.pause(model, in_seconds(&capacity, 60)).unwrap();
     let waits = capacity.enqueue(&[(slots, 1), (model, 1)], TTL).unwrap();
     for _ in 0..3 * crate::PASSES {
         let passing = take(&capacity, slots, 1);
@@ -76,7 +76,7 @@ fn a_resource_is_crowded_while_somebody_else_waits_for_it() {
     assert!(!one.crowded(a));
     one.withdraw(ours).unwrap();
     one.release(&held).unwrap();
-    one.shut(a, in_seconds(&one, 1)).unwrap();
+    one.pause(a, in_seconds(&one, 1)).unwrap();
     assert!(one.crowded(a) && two.crowded(b));
     world.pass(Duration::from_secs(1));
     assert!(!one.crowded(a));

@@ -1,6 +1,6 @@
-//! Who pays for a task: every budget that it stands under, nearest first.
+//! The budget scopes of a task: every budget that its calls draw from, nearest first.
 //!
-//! The one place that says so: what is drawn from when calls are made and what a contract names both come from here.
+//! The one place that says so: what calls are charged to and what a contract names both come from here.
 
 use crate::state::{State, TaskIx};
 use convoke_model::{Allowance, Budget, Segment, TaskId};
@@ -47,9 +47,9 @@ impl Owner {
     }
 }
 
-/// Budgets that stand in no plan: those of the machine's owner.
+/// Budgets that stand in no plan: those of the configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct House {
+pub struct ConfiguredBudgets {
     /// Of all runs of a day.
     pub day: Option<Budget>,
     /// Of a run whose file says nothing.
@@ -58,109 +58,109 @@ pub struct House {
     pub tenants: HashMap<String, Budget>,
 }
 
-impl House {
+impl ConfiguredBudgets {
     fn has_budgets(&self) -> bool {
         self.day.is_some() || self.run.is_some() || !self.tenants.is_empty()
     }
 
     /// Adds those that a task of this tenant is under, behind those of its plan.
-    fn add_to(&self, payers: &mut Vec<Payer>, tenant: Option<&Arc<str>>) {
-        let is_stated = payers.iter().any(|payer| payer.owner == Owner::Run);
+    fn add_to(&self, scopes: &mut Vec<BudgetScope>, tenant: Option<&Arc<str>>) {
+        let is_stated = scopes.iter().any(|scope| scope.owner == Owner::Run);
         let run = self.run.iter().filter(|_| !is_stated).map(|budget| (Owner::AnyRun, budget));
         let tenant = tenant.and_then(|name| Some((Owner::Tenant(name.clone()), self.tenants.get(&**name)?)));
         let day = self.day.iter().map(|budget| (Owner::Day, budget));
         let all = run.chain(tenant).chain(day);
-        payers.extend(all.map(|(owner, budget)| Payer { owner, budget: budget.clone() }));
+        scopes.extend(all.map(|(owner, budget)| BudgetScope { owner, budget: budget.clone() }));
     }
 }
 
 /// A budget that a task draws from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Payer {
+pub struct BudgetScope {
     /// Whose it is.
     pub owner: Owner,
     /// How much.
     pub budget: Budget,
 }
 
-impl From<Payer> for Allowance {
-    fn from(payer: Payer) -> Allowance {
-        Allowance { name: payer.owner.budget_name(), budget: payer.budget }
+impl From<BudgetScope> for Allowance {
+    fn from(scope: BudgetScope) -> Allowance {
+        Allowance { name: scope.owner.budget_name(), budget: scope.budget }
     }
 }
 
 impl State {
     /// Whether any task of the run can stand under a budget.
     pub fn has_budgets(&self) -> bool {
-        self.house.has_budgets() || self.index.iter().any(|workflow| workflow.budgeted)
+        self.configured_budgets.has_budgets() || self.index.iter().any(|workflow| workflow.budgeted)
     }
 
     /// Every budget that a task draws from, nearest first.
-    pub fn payers(&self, task: TaskIx) -> Vec<Payer> {
-        let mut payers = self.stated_payers(task);
-        self.house.add_to(&mut payers, self.tenant(task).as_ref());
-        payers
+    pub fn budget_scopes(&self, task: TaskIx) -> Vec<BudgetScope> {
+        let mut scopes = self.stated_scopes(task);
+        self.configured_budgets.add_to(&mut scopes, self.tenant(task).as_ref());
+        scopes
     }
 
     /// Those that the plan states.
-    fn stated_payers(&self, task: TaskIx) -> Vec<Payer> {
-        let mut payers: Vec<_> = self.of_step(task).into_iter().collect();
+    fn stated_scopes(&self, task: TaskIx) -> Vec<BudgetScope> {
+        let mut scopes: Vec<_> = self.of_step(task).into_iter().collect();
         let mut frame = self.tasks[task].place.frame;
-        self.add_groups(task, &mut payers);
+        self.add_groups(task, &mut scopes);
         loop {
             let parent = self.frame(frame).parent;
             let owner = match parent {
                 Some(task) => Owner::Workflow(self.tasks[task].id.clone()),
                 None => Owner::Run,
             };
-            payers.extend(of_workflow(&self.workflow_in(frame).limits, owner));
+            scopes.extend(of_workflow(&self.workflow_in(frame).limits, owner));
             match parent {
                 Some(task) => {
-                    self.add_groups(task, &mut payers);
+                    self.add_groups(task, &mut scopes);
                     frame = self.tasks[task].place.frame;
                 }
-                None => return payers,
+                None => return scopes,
             }
         }
     }
 
     /// Every budget that a task draws from, and its tenant; also of one that is gone, or begins anew. What its name says and the
     /// plan does not know any more is left out.
-    pub fn payers_of(&self, id: &TaskId) -> (Vec<Payer>, Option<Arc<str>>) {
+    pub fn budget_scopes_of(&self, id: &TaskId) -> (Vec<BudgetScope>, Option<Arc<str>>) {
         if let Some(task) = self.find(id) {
-            return (self.payers(task), self.tenant(task));
+            return (self.budget_scopes(task), self.tenant(task));
         }
         let mut path = Path::new(&self.plan, &self.namesakes);
         let _ = id.segments().try_for_each(|segment| path.descend(&segment));
         let tenant = path.tenant.clone();
-        path.payers.extend(path.of_step());
-        self.house.add_to(&mut path.payers, tenant.as_ref());
-        (path.payers, tenant)
+        path.scopes.extend(path.of_step());
+        self.configured_budgets.add_to(&mut path.scopes, tenant.as_ref());
+        (path.scopes, tenant)
     }
 
     /// The budgets of the groups that a task is in.
-    fn add_groups(&self, task: TaskIx, payers: &mut Vec<Payer>) {
+    fn add_groups(&self, task: TaskIx, scopes: &mut Vec<BudgetScope>) {
         let mut within = self.tasks[task].place.within;
         while let Some(group) = within {
             let node = self.node(group);
-            let payer = match node.kind.is_group() {
+            let scope = match node.kind.is_group() {
                 true => node
                     .budget
                     .clone()
-                    .map(|budget| Payer { owner: Owner::Group(self.tasks[group].id.clone()), budget }),
+                    .map(|budget| BudgetScope { owner: Owner::Group(self.tasks[group].id.clone()), budget }),
                 // What a step has asked on its way is paid by the step.
                 false => self.of_step(group),
             };
-            payers.extend(payer.filter(|payer| !payers.contains(payer)));
+            scopes.extend(scope.filter(|scope| !scopes.contains(scope)));
             within = self.tasks[group].place.within;
         }
     }
 
     /// The budget of a task's own step.
-    fn of_step(&self, task: TaskIx) -> Option<Payer> {
+    fn of_step(&self, task: TaskIx) -> Option<BudgetScope> {
         let budget = self.node(task).budget.clone()?;
         let workflow = self.frame(self.tasks[task].place.frame).workflow;
-        Some(Payer { owner: self.namesakes.owner(workflow, &self.node(task).name), budget })
+        Some(BudgetScope { owner: self.namesakes.owner(workflow, &self.node(task).name), budget })
     }
 }
 
@@ -215,9 +215,9 @@ fn asked_by(step: &Node, segment: &Segment) -> bool {
     }
 }
 
-fn of_workflow(limits: &Limits, owner: Owner) -> Option<Payer> {
+fn of_workflow(limits: &Limits, owner: Owner) -> Option<BudgetScope> {
     let budget = limits.budget.clone()?;
-    Some(Payer { owner, budget })
+    Some(BudgetScope { owner, budget })
 }
 
 /// The way down to a task by its name.
@@ -228,7 +228,7 @@ struct Path<'a> {
     workflow: &'a Workflow,
     id: Option<TaskId>,
     node: Option<&'a Node>,
-    payers: Vec<Payer>,
+    scopes: Vec<BudgetScope>,
     /// The nearest that is written so far.
     tenant: Option<Arc<str>>,
 }
@@ -236,15 +236,15 @@ struct Path<'a> {
 impl<'a> Path<'a> {
     fn new(plan: &'a Plan, namesakes: &'a Namesakes) -> Path<'a> {
         let workflow = plan.root();
-        let payers = of_workflow(&workflow.limits, Owner::Run).into_iter().collect();
+        let scopes = of_workflow(&workflow.limits, Owner::Run).into_iter().collect();
         let tenant = workflow.labels.tenant.clone();
-        Path { plan, namesakes, ix: WorkflowIx(0), workflow, id: None, node: None, payers, tenant }
+        Path { plan, namesakes, ix: WorkflowIx(0), workflow, id: None, node: None, scopes, tenant }
     }
 
     /// The budget of the step that it has come to.
-    fn of_step(&self) -> Option<Payer> {
+    fn of_step(&self) -> Option<BudgetScope> {
         let node = self.node?;
-        Some(Payer { owner: self.namesakes.owner(self.ix, &node.name), budget: node.budget.clone()? })
+        Some(BudgetScope { owner: self.namesakes.owner(self.ix, &node.name), budget: node.budget.clone()? })
     }
 
     /// Goes one step down; `None` where the plan knows no such step.
@@ -288,11 +288,11 @@ impl<'a> Path<'a> {
         self.ix = workflow;
         self.workflow = self.plan.workflow(workflow);
         self.tenant = self.workflow.labels.tenant.clone().or_else(|| self.tenant.take());
-        self.payers.extend(of_workflow(&self.workflow.limits, Owner::Workflow(task)));
+        self.scopes.extend(of_workflow(&self.workflow.limits, Owner::Workflow(task)));
     }
 
     fn pay_group(&mut self, group: &Node, task: TaskId) {
         let budget = group.budget.clone();
-        self.payers.extend(budget.map(|budget| Payer { owner: Owner::Group(task), budget }));
+        self.scopes.extend(budget.map(|budget| BudgetScope { owner: Owner::Group(task), budget }));
     }
 }

@@ -1,19 +1,19 @@
 //! What processes learn together.
 
 use super::*;
-use crate::Taught;
+use crate::KnownLimit;
 
 const NO_LIMIT: u32 = u32::MAX;
 
 /// Adds to the first word, and says how many were under way.
 fn add(capacity: &Capacity, id: ResourceId, more: u64) -> (u64, u64) {
     let mut under_way = 0;
-    let taught = capacity.teach(id, "test", |words, level| {
+    let known = capacity.report_sample(id, "test", |words, level| {
         under_way = level;
         words[0] += more;
         Some(u32::try_from(words[0]).unwrap())
     });
-    (taught.unwrap().words[0], under_way)
+    (known.unwrap().words[0], under_way)
 }
 
 #[test]
@@ -37,10 +37,10 @@ fn calls_without_leases_count_until_they_end_or_their_process_does() {
     let world = World::new();
     let (one, two) = (world.open("one"), world.open_elsewhere("two"));
     let (a, b) = (define(&one, "learned", NO_LIMIT), define(&two, "learned", NO_LIMIT));
-    (0..3).for_each(|_| one.enter(a));
-    two.enter(b);
+    (0..3).for_each(|_| one.call_started(a));
+    two.call_started(b);
     assert_eq!(add(&one, a, 1).1, 4);
-    one.depart(a);
+    one.call_ended(a);
     assert_eq!(add(&two, b, 1).1, 3);
     two.die();
     let three = world.open_elsewhere("three");
@@ -72,7 +72,7 @@ fn what_was_learned_is_forgotten_for_all_and_learned_anew() {
     assert_eq!(two.unlearn("learned", NO_LIMIT, "service").unwrap(), Some(3));
     assert_eq!(two.unlearn("unknown", NO_LIMIT, "service").unwrap(), None);
     assert_ne!(one.limits_generation(), before, "the other one can see it");
-    assert_eq!(one.learned(id).unwrap(), Taught { words: [0; crate::layout::WORDS], limit: NO_LIMIT });
+    assert_eq!(one.learned(id).unwrap(), KnownLimit { words: [0; crate::layout::WORDS], limit: NO_LIMIT });
     assert_eq!(add(&one, id, 2).0, 2);
 }
 
@@ -85,5 +85,5 @@ fn what_is_learned_outlives_its_last_user_and_not_its_resource() {
     let two = world.open("two");
     let id = define(&two, "learned", NO_LIMIT);
     assert_eq!(add(&two, id, 0).0, 3);
-    assert_eq!(two.in_force(id).unwrap().limit, 3, "the next lesson puts its limit in force again");
+    assert_eq!(two.in_force(id).unwrap().limit, 3, "the next sample puts its limit in force again");
 }
