@@ -4,11 +4,11 @@
 //! attempt's permit; all others ask for slots, rates and money together.
 
 use crate::capacity::budget::accounts;
-use crate::capacity::leases::Wants;
+use crate::capacity::ledger::Purpose;
 use crate::capacity::metrics::Flow;
 use crate::capacity::permits::{Permits, call_keys};
 use crate::capacity::services::{Service, first_model};
-use crate::capacity::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want};
+use crate::capacity::terms::{CallNo, Calls, Counts, MONEY_UNIT, Want, Wants};
 use crate::core::Effect;
 use crate::fact::CallReply;
 use convoke_agent::{Admitted, CallDemand, CallPermit};
@@ -295,7 +295,8 @@ impl Permits {
         }
         open.sent = Some(now);
         // Its lease was asked for with the limits that were known then.
-        let held = self.leases.held(call);
+        let lease = self.ledger.lease(Purpose::Call(call));
+        let held = lease.map_or(&[][..], |fence| self.ledger.wants(fence));
         open.entered = open.service.iter().flat_map(|service| service.without_lease(held)).collect();
         let names = open.entered.iter().map(|id| self.governor.name(*id).to_owned());
         effects.extend(names.map(Effect::CallStarted));
@@ -357,9 +358,7 @@ impl Permits {
         let Some(call) = self.calls.of_task.get(&task).copied() else { return };
         let [_, key] = call_keys(call);
         self.governor.withdraw(key);
-        if let Some(request) = self.leases.withdraw(call) {
-            effects.push(Effect::WithdrawRequest(request));
-        }
+        effects.extend(self.ledger.withdraw(Purpose::Call(call)));
         self.refuse(call, Err(why), effects);
     }
 
@@ -443,9 +442,7 @@ impl Permits {
     ) -> Vec<Adapted> {
         let [_, own] = call_keys(no);
         self.governor.withdraw(own);
-        if let Some(request) = self.leases.withdraw(no) {
-            effects.push(Effect::WithdrawRequest(request));
-        }
+        effects.extend(self.ledger.withdraw(Purpose::Call(no)));
         match call.sent {
             // The first call of an attempt may be made without asking; one that nobody tells of was not.
             Some(_) if usage.is_none() && call.asked.is_none() => self.calls.flow.take_back(),
@@ -473,7 +470,9 @@ impl Permits {
             let count = if was_made { used_of(want, usage.as_ref()) } else { 0 };
             (count, accounts::lasts(want, now))
         };
-        effects.extend(self.leases.settle(no, settled).map(Effect::GiveBack));
+        let lease = self.ledger.lease(Purpose::Call(no));
+        let back = lease.and_then(|fence| self.ledger.settle(fence, settled));
+        effects.extend(back.map(Effect::GiveBack));
         adapted
     }
 

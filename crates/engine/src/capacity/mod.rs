@@ -2,9 +2,9 @@
 //! share.
 //!
 //! One subsystem, in three layers. [`Permits`] is pure: it turns demands, answers and ends into grants and effects, with
-//! `govern` to choose who is next. What this process asks of the machine and holds of it is kept by `holdings` (leases of
-//! attempts), `leases` (leases of calls), `run_slot` (the run's own) and `orphans` (leases of attempts whose performer is
-//! silent). `client` carries the requests to the table that all processes map, in threads that may wait, and its answers are
+//! `govern` to choose who is next. What this process requests of the machine and holds of it is in one `ledger`, whatever it is
+//! for: the run (`run_slot`), attempts (`attempt_leases`) or a call (`calls`). `orphans` are leases of attempts whose performer is
+//! silent. `client` carries the requests to the table that all processes map, in threads that may wait, and its answers are
 //! facts of the run.
 //!
 //! What it keeps true:
@@ -14,12 +14,12 @@
 //!   before leases of calls.
 //! - A budget is charged at worst case before a call is made, and at what was used after it.
 
+pub(crate) mod attempt_leases;
 pub mod budget;
 pub(crate) mod calls;
 pub(crate) mod client;
 pub(crate) mod durations;
-pub(crate) mod holdings;
-pub(crate) mod leases;
+pub(crate) mod ledger;
 pub(crate) mod limits;
 pub(crate) mod metrics;
 pub(crate) mod orphans;

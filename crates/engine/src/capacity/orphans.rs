@@ -5,7 +5,7 @@
 //! be in use. So its permit gets another name, and its leases stay where they are, until they are reclaimed.
 
 use crate::capacity::permits::{Permits, key_of};
-use crate::capacity::terms::{CallNo, Fence};
+use crate::capacity::terms::{CallNo, Fence, KindNo};
 use crate::core::Effect;
 use convoke_govern::{Adapted, Outcome, Used};
 use convoke_model::Timestamp;
@@ -26,7 +26,7 @@ pub(crate) struct Orphans {
 struct Held {
     key: u64,
     /// Of which kind its lease is.
-    lease: Option<(usize, Fence)>,
+    lease: Option<(KindNo, Fence)>,
     call: Option<CallNo>,
 }
 
@@ -37,7 +37,7 @@ impl Permits {
         let key = ORPHAN | self.orphans.last;
         let moved = self.governor.rename(key_of(task), key);
         debug_assert!(moved.is_ok(), "an attempt holds a permit");
-        let (lease, call) = (self.holdings.orphan(task), self.calls.orphan(task));
+        let (lease, call) = (self.attempt_leases.orphan(task), self.calls.orphan(task));
         self.accounts.forget(task);
         self.orphans.held.insert((task, attempt), Held { key, lease, call });
     }
@@ -57,8 +57,8 @@ impl Permits {
         };
         let freed = self.governor.release(held.key, Used::AsReserved, Outcome::Unknown, now);
         adapted.extend(freed.unwrap_or_default());
-        if let Some((kind, fence)) = held.lease {
-            self.holdings.give_up(kind, fence, &mut self.governor, effects);
+        if let Some(lease) = held.lease {
+            self.attempt_leases.give_back(lease, (&mut self.ledger, &mut self.governor), effects);
         }
         adapted
     }

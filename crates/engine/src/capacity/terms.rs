@@ -7,9 +7,13 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallNo(pub u64);
 
-/// Names a request for capacity that all processes share, within one process.
+/// Names a lease request, within one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestNo(pub u64);
+
+/// Names a kind of attempts: those that need the same of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct KindNo(pub usize);
 
 /// The fencing token of a lease: larger than that of every lease before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +60,9 @@ pub struct Want {
     /// How much.
     pub count: u64,
 }
+
+/// What is wanted together.
+pub(crate) type Wants = Arc<[Want]>;
 
 /// What a lease comes back with.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! What each kind of fact means.
 
 use super::{Core, Effect, Turn};
+use crate::capacity::ledger::Purpose;
+use crate::capacity::terms::RequestNo;
 use crate::fact::{CapacityFact, Fact, What};
 use convoke_agent::{Page, Report};
 use convoke_govern::Outcome;
@@ -221,10 +223,12 @@ impl Core {
                 self.permits.leased(request, fence, at, &mut turn.effects)
             }
             // What the queue waits for is said at the end of the turn.
-            CapacityFact::Queued { request, .. } => self.permits.queued(request),
-            CapacityFact::Lapsed { request } => self.permits.ask_again(request, &mut turn.effects),
+            CapacityFact::Queued { request, .. } => self.permits.ledger.queued(request),
+            CapacityFact::Lapsed { request } => {
+                turn.effects.extend(self.permits.ledger.request_again(request))
+            }
             CapacityFact::Unpaid { request, budget } => {
-                if let Some(call) = self.permits.leases.refused(request) {
+                if let Some(Purpose::Call(call)) = self.permits.ledger.refused(request) {
                     self.permits.unpaid_by_all(call, &budget, &mut turn.effects);
                 }
             }
@@ -259,24 +263,17 @@ impl Core {
     }
 
     /// What a holder wants of the machine can never be had.
-    fn refuse(
-        &mut self,
-        at: Timestamp,
-        request: crate::capacity::terms::RequestNo,
-        why: String,
-        turn: &mut Turn,
-    ) {
+    fn refuse(&mut self, at: Timestamp, request: RequestNo, why: String, turn: &mut Turn) {
         let failure = Failure::new(Class::Capacity, why)
             .reason("never_fits")
             .hint("convoke capacity shows every limit and where it comes from");
-        if let Some(call) = self.permits.leases.refused(request) {
-            return self.permits.refuse(call, Err(failure), &mut turn.effects);
-        }
-        let is_run_slot = self.permits.run_slot.as_mut().is_some_and(|run_slot| run_slot.refused(request));
-        let tasks = if is_run_slot {
-            self.ready()
-        } else {
-            self.permits.holdings.refused(request).unwrap_or_default()
+        let tasks = match self.permits.ledger.refused(request) {
+            Some(Purpose::Call(call)) => {
+                return self.permits.refuse(call, Err(failure), &mut turn.effects);
+            }
+            Some(Purpose::Run) => self.ready(),
+            Some(Purpose::Attempts(kind)) => self.permits.attempt_leases.waiting(kind),
+            None => return,
         };
         for task in tasks {
             self.permits.withdraw(task);
@@ -288,12 +285,7 @@ impl Core {
     /// Leases ran out while this process was away. Agents are cut off from their services and begun again; commands and
     /// tools go on, because nobody else can use what is in quarantine until they have ended.
     fn lose(&mut self, at: Timestamp, fences: &[u64], turn: &mut Turn) {
-        let governor = &mut self.permits.governor;
-        self.permits.run_slot.iter_mut().for_each(|run_slot| run_slot.lose(fences, governor));
-        let calls = self.permits.leases.lose(fences).into_iter();
-        let of_calls = calls.filter_map(|(call, fence)| Some((self.permits.calls.task_of(call)?, fence)));
-        let of_calls: Vec<_> = of_calls.collect();
-        for (task, fence) in self.permits.holdings.lose(fences).into_iter().chain(of_calls) {
+        for (task, fence) in self.permits.lose(fences) {
             if self.scheduler.state(task) != TaskState::Running {
                 continue;
             }

@@ -3,9 +3,8 @@
 //! Invariant: everything that an attempt needs is asked for at once, so that nobody holds a part and waits for the rest.
 
 use super::{Named, Owner, Permits, key_of, owner_of};
-use crate::capacity::leases::Wants;
 use crate::capacity::services::{Service, first_model};
-use crate::capacity::terms::Want;
+use crate::capacity::terms::{Want, Wants};
 use convoke_govern::{Amount, Demand, Governor, Rank, Refused, ResourceId};
 use convoke_model::Timestamp;
 use convoke_plan::{Kind, Labels, Node};
@@ -39,12 +38,13 @@ impl Permits {
         needs.extend(self.named_needs(node, tenant).map(|(named, count)| Amount::of(named.local, count)));
         let service = self.first_service(node, now);
         needs.extend(service.iter().flat_map(|service| service.slots()).map(|id| Amount::of(id, 1)));
-        needs.extend(self.run_slot.iter().map(|run_slot| Amount::of(run_slot.resource(), 1)));
+        needs.extend(self.run_slot.iter().map(|slot| Amount::of(slot.resource(), 1)));
         needs.extend(self.guarded_by(node, now).map(|id| Amount::of(id, 1)));
         let room = self.room(&needs, now);
         let wants = self.wants(node, tenant);
-        let lease = self.holdings.demand(task, wants, &mut self.governor);
-        let room = lease.and_then(|lease| self.holdings.room(lease)).map_or(room, |idle| room.min(idle));
+        let lease = self.attempt_leases.demand(task, wants, &mut self.governor);
+        let idle = lease.and_then(|lease| self.attempt_leases.room(lease, &self.ledger));
+        let room = idle.map_or(room, |idle| room.min(idle));
         needs.extend(lease.map(|id| Amount::of(id, 1)));
         let demand = Demand { key: key_of(task), rank, needs: &needs };
         let most = room.saturating_add(self.longest_queue);
@@ -55,7 +55,7 @@ impl Permits {
             true => self.governor.demand_further(demand, now),
             false => self.governor.demand(demand, now),
         };
-        taken.inspect_err(|_| self.holdings.forget(task))
+        taken.inspect_err(|_| self.attempt_leases.forget(task))
     }
 
     /// How many with these needs could start now, as far as this process knows: they do not wait, and are not counted by who

@@ -47,7 +47,7 @@ impl Permits {
     /// Numbers about permits: who waits for what, how much is in use, how long it took.
     pub fn metrics(&mut self, now: Timestamp) -> Metrics {
         let mut governed = self.governor.metrics(now);
-        self.holdings.utilisation(&self.governor, &mut governed.utilisation);
+        self.attempt_leases.utilisation(&self.governor, &mut governed.utilisation);
         Metrics::new(governed, self.attempts, self.calls.flow)
     }
 

@@ -6,7 +6,7 @@
 //! same kind, and nothing can wait for itself.
 //!
 //! What an attempt needs of the machine, which all processes share, is counted like everything else, as far as this process
-//! holds leases of it (`holdings`); a call that needs something shared asks for its lease once it has all the rest, and
+//! holds leases of it (`attempt_leases`); a call that needs something shared asks for its lease once it has all the rest, and
 //! those who hold such leases are calls that are being made. Asking is an effect, and the answer is a fact.
 //!
 //! Here: what permits are made of, and an attempt's way from its grant to its end. `demand` says what an attempt needs,
@@ -24,17 +24,17 @@ pub(crate) use demand::Precedence;
 pub(crate) use keys::{Owner, call_keys, key_of, owner_of};
 pub(crate) use money::BudgetNote;
 
+use crate::capacity::attempt_leases::AttemptLeases;
 use crate::capacity::budget::accounts::BudgetAccounts;
 use crate::capacity::calls::OpenCalls;
-use crate::capacity::holdings::Holdings;
-use crate::capacity::leases::{Leases, Wants};
+use crate::capacity::ledger::Ledger;
 use crate::capacity::limits::Limits;
 use crate::capacity::metrics::Flow;
 use crate::capacity::orphans::Orphans;
 use crate::capacity::paths::Paths;
 use crate::capacity::run_slot::{ORCHESTRATIONS, RunSlot};
 use crate::capacity::services::Services;
-use crate::capacity::terms::{Calls, Counts, Shared, Terms, Want};
+use crate::capacity::terms::{Calls, Counts, Shared, Terms, Want, Wants};
 use crate::core::Effect;
 use convoke_govern::{Adapted, Admission, Governor, Outcome, Refused, ResourceId, Rules, Spec, Used};
 use convoke_model::Timestamp;
@@ -56,10 +56,11 @@ pub struct Permits {
     named: HashMap<String, Named>,
     /// What every attempt needs of the machine.
     plain: Wants,
-    pub(crate) holdings: Holdings,
+    pub(crate) attempt_leases: AttemptLeases,
     /// The run's place among all runs, where these are limited.
     pub(crate) run_slot: Option<RunSlot>,
-    pub(crate) leases: Leases,
+    /// Lease requests and leases, whatever they are for.
+    pub(crate) ledger: Ledger,
     pub(crate) calls: OpenCalls,
     pub(crate) orphans: Orphans,
     pub(crate) accounts: BudgetAccounts,
@@ -126,8 +127,8 @@ impl Permits {
             slots,
             named: HashMap::new(),
             plain: machine.into_iter().collect(),
-            holdings: Holdings::default(),
-            leases: Leases::default(),
+            attempt_leases: AttemptLeases::default(),
+            ledger: Ledger::default(),
             calls: OpenCalls::default(),
             orphans: Orphans::default(),
             accounts: BudgetAccounts::new(limits),
@@ -175,7 +176,7 @@ impl Permits {
                 Admission::Granted(key) => match owner_of(key) {
                     Owner::Attempt(task) => {
                         self.waits.end(task);
-                        self.holdings.take(task);
+                        self.attempt_leases.take(task);
                         return Next::Start(task);
                     }
                     Owner::Call(call) => self.paid(call, key, now, effects),
@@ -198,7 +199,7 @@ impl Permits {
         let refused: Vec<_> = refused.map(|(key, why)| (owner_of(key), why)).collect();
         for (owner, _) in &refused {
             if let Owner::Attempt(task) = owner {
-                self.holdings.forget(*task);
+                self.attempt_leases.forget(*task);
             }
         }
         refused
@@ -217,7 +218,7 @@ impl Permits {
         if self.running.insert(task) {
             self.attempts.begin();
         }
-        let fence = self.holdings.fence(task);
+        let fence = self.attempt_leases.fence(task);
         let calls = match (&node.kind, agent) {
             (Kind::Agent(agent), _) => self.first_call(task, (node, agent), now, effects),
             (_, Some(agent)) => self.any_call(task, agent, now),
@@ -243,7 +244,8 @@ impl Permits {
         let freed = self.governor.release(key_of(task), Used::AsReserved, outcome, now);
         debug_assert!(freed.is_ok(), "an attempt holds a permit");
         self.accounts.forget(task);
-        self.holdings.end(task, self.crowded, &mut self.governor, effects);
+        let shared = (&mut self.ledger, &mut self.governor);
+        self.attempt_leases.end(task, self.crowded, shared, effects);
         freed.unwrap_or_default()
     }
 
@@ -251,7 +253,7 @@ impl Permits {
     pub(crate) fn withdraw(&mut self, task: TaskIx) {
         self.waits.end(task);
         self.governor.withdraw(key_of(task));
-        self.holdings.forget(task);
+        self.attempt_leases.forget(task);
     }
 }
 

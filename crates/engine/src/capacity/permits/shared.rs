@@ -1,11 +1,11 @@
-//! What all processes share: leases that are asked for, given, queued and given back, and limits that somebody changed.
+//! What all processes share: leases that are requested, granted, queued, lost and given back, and limits that somebody changed.
 //!
-//! Asking is an effect that others carry out; every answer finds who asked, or goes back.
+//! Requesting is an effect that the client carries out; every answer finds its purpose in the ledger, or its lease goes back.
 
 use super::Permits;
-use crate::capacity::leases::Wants;
+use crate::capacity::ledger::Purpose;
 use crate::capacity::run_slot::ORCHESTRATIONS;
-use crate::capacity::terms::{CallNo, Fence, RequestNo};
+use crate::capacity::terms::{CallNo, Fence, RequestNo, Return, Wants};
 use crate::core::Effect;
 use convoke_govern::{Governor, Origin, ResourceId};
 use convoke_model::Timestamp;
@@ -17,12 +17,11 @@ impl Permits {
         if wants.is_empty() {
             return true;
         }
-        let request = self.leases.ask(call, wants.clone());
-        effects.push(Effect::RequestLease { request, wants: wants.to_vec() });
+        effects.push(self.ledger.request(Purpose::Call(call), wants));
         false
     }
 
-    /// The machine has given a lease. One that nobody wants any more goes back.
+    /// The machine has granted a request. The lease of one that was withdrawn goes back.
     pub(crate) fn leased(
         &mut self,
         request: RequestNo,
@@ -30,51 +29,42 @@ impl Permits {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) {
-        let governor = &mut self.governor;
-        if self.run_slot.as_mut().is_some_and(|run_slot| run_slot.granted(request, fence, governor)) {
-            return;
-        }
-        if self.holdings.granted(request, fence, governor) {
-            return;
-        }
-        match self.leases.granted(request, fence) {
-            Ok(call) => self.admit_call(call, now, effects),
+        match self.ledger.granted(request, fence) {
+            Ok(Purpose::Run) => self.run_slot.iter().for_each(|slot| slot.granted(&mut self.governor)),
+            Ok(Purpose::Attempts(kind)) => {
+                self.attempt_leases.granted(kind, fence, &self.ledger, &mut self.governor);
+            }
+            Ok(Purpose::Call(call)) => self.admit_call(call, now, effects),
             Err(back) => effects.push(Effect::GiveBack(back)),
         }
     }
 
-    /// A lease ran out before it could be used.
-    pub(crate) fn ask_again(&mut self, request: RequestNo, effects: &mut Vec<Effect>) {
-        let run_slot = self
-            .run_slot
-            .as_ref()
-            .and_then(|run_slot| run_slot.wants(request))
-            .map(|want| vec![want.clone()]);
-        let others = || {
-            self.holdings.wants(request).or_else(|| self.leases.wants(request)).map(|wants| wants.to_vec())
-        };
-        if let Some(wants) = run_slot.or_else(others) {
-            effects.push(Effect::RequestLease { request, wants });
+    /// Leases ran out: the tasks whose attempts or calls they served, with the leases.
+    pub(crate) fn lose(&mut self, fences: &[u64]) -> Vec<(TaskIx, Fence)> {
+        let (mut of_attempts, mut of_calls) = (Vec::new(), Vec::new());
+        for (purpose, fence) in self.ledger.lose(fences) {
+            match purpose {
+                Purpose::Run => self.run_slot.iter().for_each(|slot| slot.lost(&mut self.governor)),
+                Purpose::Attempts(_) => of_attempts.push(fence),
+                Purpose::Call(call) => of_calls.extend(self.calls.task_of(call).map(|task| (task, fence))),
+            }
         }
+        let mut tasks = self.attempt_leases.tasks_on(&of_attempts);
+        tasks.append(&mut of_calls);
+        tasks
     }
 
-    /// The machine has nothing free for a request.
-    pub(crate) fn queued(&mut self, request: RequestNo) {
-        self.run_slot.iter_mut().for_each(|run_slot| run_slot.queued(request));
-        self.holdings.queued(request);
-    }
-
-    /// Whether waiting for a resource is worth telling: what was only just asked for is not.
+    /// Whether waiting for a resource is worth telling: what was only just requested is not.
     pub(crate) fn is_worth_telling(&self, resource: ResourceId) -> bool {
-        match self.run_slot.as_ref().filter(|run_slot| run_slot.resource() == resource) {
-            Some(run_slot) => run_slot.is_waited_for(),
-            None => self.holdings.is_worth_telling(resource),
+        match self.run_slot.as_ref().filter(|slot| slot.resource() == resource) {
+            Some(slot) => slot.is_waited_for(&self.ledger),
+            None => self.attempt_leases.is_worth_telling(resource, &self.ledger),
         }
     }
 
-    /// This process is done with the run: its place goes to the next one.
-    pub(crate) fn leave(&mut self) -> Option<crate::capacity::terms::Return> {
-        self.run_slot.as_mut()?.leave()
+    /// This process is done with the run: its slot goes to the next one.
+    pub(crate) fn leave(&mut self) -> Option<Return> {
+        self.run_slot.as_ref()?.leave(&mut self.ledger)
     }
 
     /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
@@ -92,23 +82,20 @@ impl Permits {
 
     /// The fencing token of an attempt's lease.
     pub(crate) fn lease_of(&self, task: TaskIx) -> Option<u64> {
-        self.holdings.fence(task).map(|fence| fence.0)
+        self.attempt_leases.fence(task).map(|fence| fence.0)
     }
 
-    /// Ends a turn: gives back what nobody has taken, and asks for what would let somebody start.
+    /// Ends a turn: gives back what no attempt has taken, and requests what would let one start.
     pub(crate) fn settle_turn(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         // Before anything is requested: a run that is told at once that a service pauses asks it nothing.
         let met = self.services.met.drain(..);
         effects.splice(0..0, met.map(|(service, remembered)| Effect::Subscribe { service, remembered }));
-        let leases = &mut self.leases;
         let mut may_begin = true;
-        if let Some(run_slot) = &mut self.run_slot {
-            let (back, asked) = run_slot.settle(&self.governor, || leases.number());
-            effects.extend(back.map(Effect::GiveBack));
-            effects.extend(asked.map(|(request, want)| Effect::RequestLease { request, wants: vec![want] }));
-            may_begin = run_slot.is_held();
+        if let Some(slot) = &self.run_slot {
+            slot.settle(&mut self.ledger, &self.governor, effects);
+            may_begin = slot.is_held(&self.ledger);
         }
         let lacks = |governor: &mut Governor| if may_begin { governor.lacks(now) } else { Vec::new() };
-        self.holdings.settle(&mut self.governor, lacks, || leases.number(), effects);
+        self.attempt_leases.settle((&mut self.ledger, &mut self.governor), lacks, effects);
     }
 }
