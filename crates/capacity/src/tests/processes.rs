@@ -254,7 +254,7 @@ fn a_stopped_holder_finds_its_token_stale_and_its_capacity_was_kept() {
 }
 
 #[test]
-fn a_task_is_stolen_once_and_comes_back_from_a_killed_thief() {
+fn a_task_is_stolen_once_and_comes_back_from_a_killed_claimant() {
     let (_directory, file) = file();
     let owner = open(&file, "owner");
     let id = owner.offer(&Offer { task: "t".into(), ..Offer::default() }).unwrap();

@@ -26,7 +26,7 @@ fn an_offer_is_seen_by_others_whole() {
 }
 
 #[test]
-fn exactly_one_of_many_thieves_wins() {
+fn exactly_one_of_many_claimants_wins() {
     let world = World::new();
     let owner = world.open("owner");
     let claimants: Vec<Capacity> = (0..8).map(|_| world.open("claimant")).collect();
@@ -72,7 +72,7 @@ fn an_offer_that_was_taken_back_cannot_be_claimed() {
 }
 
 #[test]
-fn a_dead_thiefs_claim_goes_back_on_offer() {
+fn a_dead_claimants_claim_goes_back_on_offer() {
     let world = World::new();
     let (owner, claimant, heir) = (world.open("owner"), world.open_elsewhere("claimant"), world.open("heir"));
     let id = owner.offer(&task("t")).unwrap();
@@ -85,7 +85,7 @@ fn a_dead_thiefs_claim_goes_back_on_offer() {
 }
 
 #[test]
-fn a_silent_thief_is_fenced_off() {
+fn a_silent_claimant_is_fenced_off() {
     let world = World::new();
     let (owner, claimant) = (world.open("owner"), world.open("claimant"));
     let id = owner.offer(&task("t")).unwrap();
@@ -157,7 +157,7 @@ fn who_would_take_a_task_is_known_as_long_as_it_lives() {
 }
 
 #[test]
-fn a_thief_that_says_it_is_alive_keeps_its_claim() {
+fn a_claimant_that_says_it_is_alive_keeps_its_claim() {
     let world = World::new();
     let (owner, claimant) = (world.open("owner"), world.open("claimant"));
     let id = owner.offer(&task("t")).unwrap();
