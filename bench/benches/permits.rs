@@ -3,12 +3,12 @@
 //! `cargo bench -p convoke-bench --bench permits`
 #![allow(clippy::print_stdout, reason = "figures are what it is for")]
 
-#[path = "../../crates/govern/tests/desk/mod.rs"]
-mod desk;
+#[path = "../../crates/govern/tests/kit/mod.rs"]
+mod kit;
 
 use convoke_govern::{Amount, Counts, Governor, Outcome, Rank, Rules, Spec, Used};
 use convoke_model::Timestamp;
-use desk::{Dice, ask, free, grant};
+use kit::{Dice, ask, free, grant};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

@@ -93,12 +93,12 @@ impl Capacity {
 
     /// Clears what an earlier process in this slot, or any dead one, has left behind.
     fn clear_the_slot(&self) -> Result<(), Error> {
-        let (survived, dead) = self.part_by_thieves(self.judge().dead());
+        let (survived, dead) = self.part_by_claimants(self.judge().dead());
         let mut held = self.lock()?;
         for index in 0..held.resources_top() as u32 {
             let users = &self.mapping.resource(index).users[self.own.index as usize / 64];
             users.fetch_and(!(1 << (self.own.index % 64)), Relaxed);
-            self.mapping.lesson(index).unleased[self.own.index as usize].store(0, Relaxed);
+            self.mapping.learned(index).unleased[self.own.index as usize].store(0, Relaxed);
         }
         crate::reclaim::sweep(&mut held, &dead, &survived);
         Ok(())

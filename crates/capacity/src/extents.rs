@@ -12,7 +12,7 @@
 use crate::buckets::Buckets;
 use crate::error::Error;
 use crate::layout::{
-    EXTENTS, Extent, LEASES, Layout, LeaseSlot, LessonSlot, OFFERS, OfferSlot, RESOURCES, ResourceSlot,
+    EXTENTS, Extent, LEASES, Layout, LearnedSlot, LeaseSlot, OFFERS, OfferSlot, RESOURCES, ResourceSlot,
     WAITERS, WaiterSlot,
 };
 use crate::mapping::Mapping;
@@ -74,9 +74,9 @@ impl Layout {
     }
 
     /// What is learned of a resource.
-    pub fn lesson(&self, index: u32) -> &LessonSlot {
+    pub fn learned(&self, index: u32) -> &LearnedSlot {
         let each = Table::Resources.per_extent();
-        &self.extents[index as usize / each].lessons[index as usize % each]
+        &self.extents[index as usize / each].learned[index as usize % each]
     }
 
     /// The slot of a lease.

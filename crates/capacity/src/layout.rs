@@ -65,7 +65,7 @@ pub struct Extent {
     pub(crate) waiters: [WaiterSlot; WAITERS / EXTENTS],
     pub(crate) offers: [OfferSlot; OFFERS / EXTENTS],
     pub(crate) lingering: [Buckets; RESOURCES / EXTENTS],
-    pub(crate) lessons: [LessonSlot; RESOURCES / EXTENTS],
+    pub(crate) learned: [LearnedSlot; RESOURCES / EXTENTS],
     /// Means nothing. A file system that cannot reserve space is made to by a write to its last byte.
     pub(crate) unused: AtomicU64,
 }
@@ -126,7 +126,7 @@ pub struct Derived {
     pub resources_top: AtomicU32,
     /// Nothing expires or leaves quarantine before this time.
     pub next_due: AtomicU64,
-    /// No amount of a rate ends and no door opens before this time.
+    /// No amount of a rate and no pause ends before this time.
     pub next_moment: AtomicU64,
 }
 
@@ -213,7 +213,7 @@ pub struct ResourceSlot {
     /// Derived: what of it lingers.
     pub lingering: AtomicU64,
     /// Nothing of it is granted before this time. Later only, never earlier.
-    pub shut_until: AtomicU64,
+    pub paused_until: AtomicU64,
     /// One bit per process slot that defined it.
     pub users: [AtomicU64; PROCESSES / 64],
     pub name: Text<8>,
@@ -273,10 +273,10 @@ pub struct OfferSlot {
     pub task: Text<32>,
 }
 
-/// What those who use a resource have learned of it together. See `lessons.rs`.
+/// What those who use a resource have learned of it together. See `learning.rs`.
 #[repr(C, align(64))]
-pub struct LessonSlot {
-    /// Which of the two copies counts. The other one is written, then this word is turned: nobody meets half a lesson.
+pub struct LearnedSlot {
+    /// Which of the two copies counts. The other one is written, then this word is turned: no process reads half a sample.
     pub which: AtomicU32,
     pub copies: [[AtomicU64; WORDS]; 2],
     /// How many calls each process has under way without a lease.
@@ -415,17 +415,17 @@ impl ResourceSlot {
     }
 
     /// What can be granted now. Nothing, when a limit was lowered below what is out, when calls used more than was reserved for
-    /// them, or while its door is shut.
+    /// them, or while it pauses.
     pub fn free(&self, now: u64) -> u32 {
-        if self.is_shut(now) {
+        if self.is_paused(now) {
             return 0;
         }
         u64::from(self.limit.load(Ordering::Relaxed)).saturating_sub(self.out()) as u32
     }
 
-    /// Whether its door is shut.
-    pub fn is_shut(&self, now: u64) -> bool {
-        now < self.shut_until.load(Ordering::Relaxed)
+    /// Whether it pauses.
+    pub fn is_paused(&self, now: u64) -> bool {
+        now < self.paused_until.load(Ordering::Relaxed)
     }
 
     /// Whether it counts by time.
@@ -435,7 +435,7 @@ impl ResourceSlot {
 
     /// Whether nobody has any use for it, so that its slot can serve another name.
     pub fn is_idle(&self, now: u64) -> bool {
-        let kept = self.by_hand.load(Ordering::Relaxed) != 0 || self.is_shut(now);
+        let kept = self.by_hand.load(Ordering::Relaxed) != 0 || self.is_paused(now);
         let used = self.users.iter().any(|bits| bits.load(Ordering::Relaxed) != 0);
         !kept && !used && self.out() == 0 && self.waiting.load(Ordering::Relaxed) == 0
     }

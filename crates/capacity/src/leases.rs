@@ -3,7 +3,7 @@
 //! Rules for the holder, which make expiry safe:
 //!
 //! 1. [`consume`](Capacity::consume) before any work is started with a lease.
-//! 2. Ask [`check`](Capacity::check) just before each send, and send only if the answer is [`Footing::Good`]. It is good for
+//! 2. Ask [`check`](Capacity::check) just before each send, and send only if the answer is [`LeaseStatus::Good`]. It is good for
 //!    half the time to live, counted from before the lease was asked for or renewed, so clocks may differ in speed by two.
 //! 3. No call lasts longer than `max_call_time`.
 //! 4. [`heartbeat`](Capacity::heartbeat) at least every quarter of the shortest time to live. What it reports lost is lost: stop,
@@ -52,7 +52,7 @@ pub enum Reserved {
 
 /// How good a lease is at this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Footing {
+pub enum LeaseStatus {
     /// Work may be started.
     Good,
     /// What runs may end, nothing may be started: past half its time. A heartbeat makes it good again.
@@ -116,22 +116,22 @@ impl Capacity {
     }
 
     /// Whether work may be started with a lease at this moment. Needs no lock, so it answers also when the table is stuck.
-    pub fn check(&self, lease: &Lease) -> Footing {
+    pub fn check(&self, lease: &Lease) -> LeaseStatus {
         if lease.index >= self.mapping.slots(Table::Leases) {
-            return Footing::Lost;
+            return LeaseStatus::Lost;
         }
         let slot = self.mapping.lease(lease.index);
         let is_it = || slot.token.load(Ordering::Acquire) == lease.token;
         if !is_it() || slot.owner.load(Relaxed) != self.own.pack() {
-            return Footing::Lost;
+            return LeaseStatus::Lost;
         }
         let usable = matches!(slot.state(), LeaseState::Held | LeaseState::Consumed);
         let (expires_at, ttl) = (slot.expires_at.load(Ordering::Acquire), slot.ttl.load(Ordering::Acquire));
         // The slot may have become another lease's between the loads; then its token is another by now.
         match self.clock.now() {
-            now if !usable || !is_it() || now >= expires_at => Footing::Lost,
-            now if now >= expires_at - ttl / 2 => Footing::Late,
-            _ => Footing::Good,
+            now if !usable || !is_it() || now >= expires_at => LeaseStatus::Lost,
+            now if now >= expires_at - ttl / 2 => LeaseStatus::Late,
+            _ => LeaseStatus::Good,
         }
     }
 

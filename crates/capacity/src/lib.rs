@@ -30,8 +30,8 @@
 //! A [rate](Capacity::define_rate) is a limit on what was used within a window. A lease takes of it as of anything else; when its call
 //! has ended it is [settled](Capacity::settle), and what the provider counted lingers until a window after that, whoever is alive
 //! then. Amounts that linger are in a few buckets per resource (`buckets.rs`), not in leases: a rate of 50 000 per minute
-//! needs no more room than one of five. A provider's "later" [shuts](Capacity::shut) a resource for all processes, and
-//! what its answers teach about a limit is [learned](Capacity::teach) by all together.
+//! needs no more room than one of five. A provider's "later" [pauses](Capacity::pause) a resource for all processes, and
+//! what its answers say about a limit is [learned](Capacity::report_sample) by all processes together.
 //!
 //! Kept true, for every resource, at every instant: no grant takes granted + quarantined + lingering past the limit. What has happened
 //! counts even if it is more (a call used more than was reserved for it, a limit was lowered); then nothing is granted until
@@ -43,14 +43,14 @@
 //! and what people are told (`cli`).
 //!
 //! Reading order: `layout.rs` (the file), `extents.rs`, `lock.rs` (`lock_word.rs`, `signals.rs`), `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`,
-//! `settle.rs`, `moments.rs`, `doors.rs`, `lessons.rs`, `steal.rs`.
+//! `settle.rs`, `moments.rs`, `back_pressure.rs`, `learning.rs`, `steal.rs`.
 
+mod back_pressure;
 mod buckets;
 mod bytes;
 mod capacity;
 mod cells;
 mod clock;
-mod doors;
 mod error;
 mod extents;
 mod failpoint;
@@ -59,8 +59,8 @@ mod guard;
 mod join;
 mod kernel;
 mod layout;
+mod learning;
 mod leases;
-mod lessons;
 mod liveness;
 mod lock;
 mod lock_word;
@@ -86,8 +86,8 @@ pub use capacity::{Capacity, Identity, Options};
 pub use clock::Clock;
 pub use error::Error;
 pub use layout::{LEASES, LeaseState, OFFERS, PROCESSES, RESOURCES, VECTOR, WAITERS, WORDS};
-pub use leases::{Footing, LONGEST_TTL, Lease, Renewal, Reserved};
-pub use lessons::{Taught, Words};
+pub use learning::{KnownLimit, Words};
+pub use leases::{LONGEST_TTL, Lease, LeaseStatus, Renewal, Reserved};
 pub use liveness::Liveness;
 pub use offer::{Claim, Claimed, Offer, OfferId, OpenOffer, Progress};
 pub use queue::{IN_A_ROW, PASSES};

@@ -1,4 +1,4 @@
-//! Moments that nobody brings about: amounts of a rate end, doors open.
+//! Moments that no process brings about: amounts of a rate end, pauses end.
 //!
 //! A turn at the tables begins with what has passed before it, so that whoever asks meets the tables as they are at its time, and those
 //! who wait are served first. A process with demands in the queue sleeps no longer than until the next moment; the others
@@ -55,8 +55,8 @@ impl Held<'_> {
     /// Answers with the next moment of this resource.
     fn pass_for(&mut self, index: u32) -> u64 {
         let slot = self.resource(index);
-        let opens_at = slot.shut_until.load(Relaxed);
-        if slot.lingering.load(Relaxed) == 0 && opens_at == 0 {
+        let resumes_at = slot.paused_until.load(Relaxed);
+        if slot.lingering.load(Relaxed) == 0 && resumes_at == 0 {
             return u64::MAX;
         }
         let buckets = self.table().lingering(index);
@@ -66,6 +66,6 @@ impl Held<'_> {
         }
         self.note_freed(index);
         let next_end = buckets.next_end(self.now);
-        if self.now < opens_at { next_end.min(opens_at) } else { next_end }
+        if self.now < resumes_at { next_end.min(resumes_at) } else { next_end }
     }
 }

@@ -24,8 +24,8 @@ pub struct Offer {
     pub task: String,
     /// Digest of its payload.
     pub payload: [u8; 32],
-    /// What a thief must have, such as a folder or a secret, as keys that its offerer makes; up to 8. They are for sorting
-    /// out: what counts are the texts in the payload, which a thief compares before it starts.
+    /// What a claimant must have, such as a folder or a secret, as keys that its offerer makes; up to 8. They are for sorting
+    /// out: what counts are the texts in the payload, which a claimant compares before it starts.
     pub needs: Vec<u64>,
 }
 
@@ -76,7 +76,7 @@ pub enum Progress {
     Open,
     /// Somebody does it.
     Claimed {
-        /// Process id of the thief.
+        /// Process id of the claimant.
         pid: u32,
         /// Its claim's fence.
         fence: u64,

@@ -5,8 +5,8 @@
 //! - **Two in a row.** A process that had [`IN_A_ROW`] grants of a resource in a row lets another process that waits for it,
 //!   and can go now, go first. Nothing is left idle for this: if nobody else can go, it goes on.
 //! - **Passing is bounded.** A demand that does not fit is passed by later ones that do, at most [`PASSES`] times; after that
-//!   what it wants is kept for it, so it starts in finite time. While it lacks something that only time brings, because a door
-//!   is shut or a rate is used up, only what it lacks of rates is kept: slots would stand idle until then.
+//!   what it wants is kept for it, so it starts in finite time. While it lacks something that only time brings, because a resource
+//!   pauses or a rate is used up, only what it lacks of rates is kept: slots would stand idle until then.
 //! - **Whoever frees capacity serves the queue.** The lease is made for the waiter in the same turn, so nobody can get in
 //!   between, and only a waiter that has its answer is woken.
 //!
@@ -270,7 +270,7 @@ pub fn queued<'a>(held: &Held<'a>) -> impl Iterator<Item = u32> + use<'a> {
 /// Whether there is not enough of a resource, and nobody can give it back: time must pass.
 fn waits_for_time(held: &Held<'_>, index: u32, amount: u32) -> bool {
     let resource = held.resource(index);
-    (resource.is_shut(held.now) || resource.is_rate()) && held.lacks(index, amount)
+    (resource.is_paused(held.now) || resource.is_rate()) && held.lacks(index, amount)
 }
 
 /// Resources that are kept for demands that were passed often enough.

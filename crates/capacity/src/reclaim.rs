@@ -28,7 +28,7 @@ pub struct Reclaimed {
     pub quarantined: u32,
     /// Demands of dead processes.
     pub withdrawn: u32,
-    /// Claims of dead thieves, on offer again.
+    /// Claims of dead claimants, on offer again.
     pub reverted: u32,
 }
 
@@ -42,7 +42,7 @@ impl Capacity {
         let dead: Vec<ProcessKey> = of(Liveness::Dead).collect();
         let closed: Vec<ProcessKey> = of(Liveness::Closed).collect();
         let reverted = self.revert_claims(&dead);
-        let (survived, dead) = self.part_by_thieves(dead);
+        let (survived, dead) = self.part_by_claimants(dead);
         let due = self.clock.now() >= self.mapping.header.derived.next_due.load(Relaxed);
         if dead.is_empty() && survived.is_empty() && closed.is_empty() && !due {
             self.pass_moment_if_due()?;

@@ -1,6 +1,6 @@
 //! Resources: named limits that all processes of the machine share.
 //!
-//! A resource lives while a process uses it. The first process defines its limit; a second one that states another limit is told what
+//! A resource lives while a process uses it. The first process defines its limit; a second one with another limit in mind is told what
 //! is in force. When its last user has gone, the next one defines it anew. `set_limit` changes a live machine, and a limit
 //! that was set so stays until the machine boots: whoever defines the resource later is told of it.
 //!
@@ -181,8 +181,8 @@ impl Held<'_> {
         slot.streak.store(0, Relaxed);
         slot.last.store(0, Relaxed);
         slot.window.store(0, Relaxed);
-        slot.shut_until.store(0, Relaxed);
-        self.forget_lessons(index);
+        slot.paused_until.store(0, Relaxed);
+        self.forget_learned(index);
         slot.name.write(name);
         step();
         slot.state.store(1, Ordering::Release);

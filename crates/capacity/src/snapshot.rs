@@ -59,7 +59,7 @@ impl ResourceView {
             quarantined: slot.quarantined.load(Relaxed),
             lingering,
             eases_in: if lingering == 0 { None } else { left(buckets.next_end(now)) },
-            shut_for: left(slot.shut_until.load(Relaxed)),
+            paused_for: left(slot.paused_until.load(Relaxed)),
             waiting: slot.waiting.load(Relaxed),
         }
     }

@@ -1,12 +1,12 @@
 //! Work on offer: whole ready tasks that another process of the machine may take.
 //!
 //! Each offer is one word, changed by compare-and-swap alone: `Free → Writing → Offered → Claimed → Finished → Free`. The word holds
-//! the phase, the process it concerns and a version that rises with every change, so exactly one thief wins, and a thief that
+//! the phase, the process it concerns and a version that rises with every change, so exactly one claimant wins, and a claimant that
 //! was given up on can no longer finish. No lock: an idle process never waits for a busy one.
 //!
 //! What the payload is, how it is fetched by its digest and where a result goes is the engine's business. So is asking
-//! [`holds`](Capacity::holds) before each effect: a claim of a dead thief goes back on offer, and its owner may take back that
-//! of a thief that has been silent for too long.
+//! [`holds`](Capacity::holds) before each effect: a claim of a dead claimant goes back on offer, and its owner may take back that
+//! of a claimant that has been silent for too long.
 
 use crate::capacity::Capacity;
 use crate::clock::nanoseconds;
@@ -138,23 +138,23 @@ impl Capacity {
         }
     }
 
-    /// Takes an offer of this process off the table: one that nobody has taken, that was done, or whose thief has ended. Answers
+    /// Takes an offer of this process off the table: one that nobody has taken, that was done, or whose claimant has ended. Answers
     /// with how it stood: if somebody does it right now, it stays.
     pub fn take_back(&self, id: OfferId) -> Progress {
-        self.remove(id, |thief| self.judge().judge(thief) == Liveness::Dead)
+        self.remove(id, |claimant| self.judge().judge(claimant) == Liveness::Dead)
     }
 
-    /// As [`take_back`](Self::take_back), also from a thief that has sent no heartbeat for so long. From then on its claim does
+    /// As [`take_back`](Self::take_back), also from a claimant that has sent no heartbeat for so long. From then on its claim does
     /// not hold: should it continue, it can neither finish nor go on.
     pub fn revoke(&self, id: OfferId, silent_for: Duration) -> Progress {
-        self.remove(id, |thief| {
-            let beat = self.mapping.processes[thief.index as usize].heartbeat.load(Relaxed);
+        self.remove(id, |claimant| {
+            let beat = self.mapping.processes[claimant.index as usize].heartbeat.load(Relaxed);
             let silent = self.clock.now().saturating_sub(beat) >= nanoseconds(silent_for);
-            silent || self.judge().judge(thief) == Liveness::Dead
+            silent || self.judge().judge(claimant) == Liveness::Dead
         })
     }
 
-    /// Whether the thief that has claimed an offer has sent no heartbeat for so long. Its claim still holds: what it does
+    /// Whether the claimant that has claimed an offer has sent no heartbeat for so long. Its claim still holds: what it does
     /// may go on.
     pub fn is_silent(&self, id: OfferId, silent_for: Duration) -> bool {
         self.own_offer(id).is_some_and(|(_, word)| {
@@ -232,7 +232,7 @@ impl Capacity {
         word.rouse(ALL);
     }
 
-    /// Puts claims of dead thieves back on offer, and removes offers of dead owners. Answers how many went back.
+    /// Puts claims of dead claimants back on offer, and removes offers of dead owners. Answers how many went back.
     pub(crate) fn revert_claims(&self, dead: &[ProcessKey]) -> u32 {
         let gone = |key: ProcessKey| dead.contains(&key) || !is_current(&self.mapping, key);
         let reverted = self.used_offers().filter(|slot| self.revert(slot, gone)).count() as u32;
@@ -263,12 +263,12 @@ impl Capacity {
     }
 
     /// Parts the dead into those whose tasks living processes do at this moment, and all others. Calls are made on the leases
-    /// of the former until their thieves have let go, so they are not free before.
-    pub(crate) fn part_by_thieves(&self, dead: Vec<ProcessKey>) -> (Vec<ProcessKey>, Vec<ProcessKey>) {
+    /// of the former until their claimants have let go, so they are not free before.
+    pub(crate) fn part_by_claimants(&self, dead: Vec<ProcessKey>) -> (Vec<ProcessKey>, Vec<ProcessKey>) {
         if dead.is_empty() {
             return (Vec::new(), dead);
         }
-        let lives = |thief: ProcessKey| !dead.contains(&thief) && is_current(&self.mapping, thief);
+        let lives = |claimant: ProcessKey| !dead.contains(&claimant) && is_current(&self.mapping, claimant);
         let claimed = self.used_offers().map(|slot| (slot.read(), slot.owner()));
         let claimed = claimed.filter(|(word, _)| word.phase == Phase::Claimed && lives(word.who));
         let survived: HashSet<ProcessKey> = claimed.map(|(_, owner)| owner).collect();

@@ -50,8 +50,8 @@ pub struct ResourceView {
     pub lingering: u64,
     /// Time until some of that ends.
     pub eases_in: Option<Duration>,
-    /// Time until its door opens, if it is shut.
-    pub shut_for: Option<Duration>,
+    /// Time until it resumes, if it pauses.
+    pub paused_for: Option<Duration>,
     /// Demands in the queue that name it.
     pub waiting: u32,
 }

@@ -78,7 +78,7 @@ impl Capacity {
         let begin = Instant::now();
         let slot = self.mapping.waiter(ticket.index);
         let is_waiting = || self.is_waiting(ticket);
-        let pause = || self.pause(&slot.signal, 0, longest.saturating_sub(begin.elapsed()));
+        let pause = || self.sleep_on(&slot.signal, 0, longest.saturating_sub(begin.elapsed()));
         match signals::await_answer(&slot.sleeping, is_waiting, pause)? {
             true => self.fetch(ticket),
             false => Ok(Waited::NotYet),
@@ -96,12 +96,12 @@ impl Capacity {
         let begin = Instant::now();
         let slot = self.slot();
         signals::listen(&slot.bell, &slot.listening, heard, || {
-            self.pause(&slot.bell, heard, longest.saturating_sub(begin.elapsed()))
+            self.sleep_on(&slot.bell, heard, longest.saturating_sub(begin.elapsed()))
         })
     }
 
     /// Sleeps on a word, then does what whoever waits does for all who wait. False if no time is left.
-    fn pause(&self, word: &AtomicU32, expected: u32, left: Duration) -> Result<bool, Error> {
+    fn sleep_on(&self, word: &AtomicU32, expected: u32, left: Duration) -> Result<bool, Error> {
         if left.is_zero() {
             return Ok(false);
         }

@@ -114,10 +114,10 @@ fn what_a_service_tells_one_process_holds_for_the_others() {
     let mut first = world.spawn(&["run", "ask.yaml"]);
     support::process::until("the first was told", || service.asked().iter().any(|asked| asked.end.is_some()));
     let told = service.asked()[0].end.expect("it was answered");
-    // The door is in the table as soon as the first process has noted what it was told.
-    support::process::until("the door is shut", || {
+    // The pause is in the table as soon as the first process has noted what it was told.
+    support::process::until("the service pauses", || {
         let shown = world.run(&["capacity", "--format", "json"]).stdout;
-        shown.lines().any(|line| line.contains("\"shut_for_ms\": ") && !line.contains(": 0"))
+        shown.lines().any(|line| line.contains("\"paused_for_ms\": ") && !line.contains(": 0"))
     });
     let mut second = world.spawn(&["run", "ask.yaml"]);
     assert!(first.wait().expect("it ends").success() && second.wait().expect("it ends").success());

@@ -3,12 +3,12 @@
 //! Every attempt is a task of the runtime that ends by itself or is told to; its end is a fact like any other. A panic
 //! inside an attempt is its failure, not the run's. A run that is dropped drops its attempts: nothing goes on behind it.
 
+use crate::capacity::client::CapacityClient;
+use crate::capacity::terms::Terms;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
-use crate::line::Line;
-use crate::steward::Steward;
+use crate::link::EngineLink;
 use crate::tenure::Tenure;
-use crate::terms::Terms;
 use convoke_agent::Executor;
 use convoke_journal::Writer;
 use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage};
@@ -36,7 +36,7 @@ pub(crate) struct Attempts {
     /// Whether the run is still ours.
     tenure: Arc<Tenure>,
     /// What all processes share, where this one takes part.
-    steward: Option<Arc<Steward>>,
+    client: Option<Arc<CapacityClient>>,
     running: HashMap<TaskIx, Running>,
     /// No further call is made: the run is stopping.
     stopping: Arc<AtomicBool>,
@@ -55,7 +55,7 @@ impl Attempts {
         watchers: Option<UnboundedSender<Notice>>,
         writer: Arc<Writer>,
         tenure: Arc<Tenure>,
-        steward: Option<Arc<Steward>>,
+        client: Option<Arc<CapacityClient>>,
     ) -> Attempts {
         Attempts {
             executor,
@@ -63,7 +63,7 @@ impl Attempts {
             watchers,
             writer,
             tenure,
-            steward,
+            client,
             running: HashMap::new(),
             stopping: Arc::default(),
         }
@@ -77,7 +77,7 @@ impl Attempts {
     pub fn launch(&mut self, task: TaskIx, assignment: Assignment, terms: Terms) {
         let cancel = CancellationToken::new();
         let attempt = assignment.attempt;
-        let line = Arc::new(Line {
+        let line = Arc::new(EngineLink {
             task,
             attempt,
             id: assignment.task.clone(),
@@ -87,7 +87,7 @@ impl Attempts {
             tenure: self.tenure.clone(),
             cancel: cancel.clone(),
             stopping: self.stopping.clone(),
-            steward: self.steward.clone(),
+            client: self.client.clone(),
             fence: terms.fence,
             calls: Mutex::new(terms.calls),
         });

@@ -1,6 +1,6 @@
 //! Deciding, apart from doing: facts in, decisions and effects out.
 //!
-//! The scheduler and the permits behind one door. No clock, no disk, no runtime: [`Run`](crate::Run) gives it facts and
+//! The scheduler and the permits behind one interface. No clock, no disk, no runtime: [`Run`](crate::Run) gives it facts and
 //! carries out its effects, and so does the simulated world of the tests. What each kind of fact means is in `take`.
 
 mod cut_off;
@@ -12,13 +12,13 @@ pub use guidance::MOST_GUIDANCE;
 
 pub(crate) use take::stopping;
 
-use crate::calls::too_much;
+use crate::capacity::calls::too_much;
+use crate::capacity::permits::{Next, Owner, Permits, Precedence, owner_of};
+use crate::capacity::terms::{RequestNo, Return, Terms, Want};
 use crate::fact::{CallReply, Fact};
-use crate::permits::{Line, Next, Owner, Permits, owner_of};
 use crate::store::Store;
-use crate::terms::{AskNo, Return, Terms, Want};
 use convoke_agent::Admitted;
-use convoke_govern::{Adapted, LearnedLimit, Lesson, Outcome, Refused};
+use convoke_govern::{Adapted, LearnedLimit, Outcome, Refused, Sample};
 use convoke_journal::MessageId;
 use convoke_model::{
     Assignment, BudgetSpent, Class, Event, Failure, LimitAdapted, LimitReason, LimitSetting, Stamped, TaskId,
@@ -52,7 +52,7 @@ pub enum Effect {
     /// Stop every attempt.
     AbortAll,
     /// Look whether files exist. The answer is a fact.
-    Look(TaskIx, Vec<String>),
+    LookUpFiles(TaskIx, Vec<String>),
     /// Change what the runs of the project share. The answer is a fact.
     Patch {
         /// The task that changes it.
@@ -69,36 +69,36 @@ pub enum Effect {
     /// Tell an attempt whether it may make a call.
     Answer(CallReply, Box<Result<Admitted, Failure>>),
     /// Ask for capacity that all processes share, all of it at once. The answer is a fact.
-    AskCapacity {
-        /// Names the wish.
-        ask: AskNo,
+    RequestLease {
+        /// Names the request.
+        request: RequestNo,
         /// What is wanted.
         wants: Vec<Want>,
     },
-    /// Take a wish for capacity back.
-    WithdrawAsk(AskNo),
+    /// Take a lease request back.
+    WithdrawRequest(RequestNo),
     /// Give shared capacity back.
     GiveBack(Return),
-    /// Heed what other processes are told by a service, and learn from now on of it together with them.
-    Heed {
+    /// Take part in what processes learn of a service together, and pause when another one is told to.
+    Subscribe {
         /// The service's resource.
         service: String,
         /// What earlier runs have learned, for if nobody knows anything yet.
         remembered: Option<LearnedLimit>,
     },
     /// A call is made to a service of which nothing is known yet, and without a lease of it.
-    Enter(String),
+    CallStarted(String),
     /// Such a call has ended.
-    Depart(String),
-    /// What a call has taught about a service, for all processes.
-    Teach {
+    CallEnded(String),
+    /// What a call has known about a service, for all processes.
+    ReportSample {
         /// The service's resource.
         service: String,
         /// How it fared.
-        lesson: Lesson,
+        sample: Sample,
     },
     /// Tell other processes that a service said to come back after so long.
-    Shut {
+    Pause {
         /// The service's resource.
         service: String,
         /// How long from now on.
@@ -202,7 +202,7 @@ impl Core {
             }
             decided.events.into_iter().for_each(|event| self.push(now, event, turn));
             let decided_so_far = turn.events.len();
-            decided.commands.into_iter().for_each(|command| self.obey(now, command, turn));
+            decided.commands.into_iter().for_each(|command| self.execute(now, command, turn));
             self.fail_those_that_wait(now, turn);
             self.turn_waiting_away(now, turn);
             if !self.admit(now, turn) && turn.events.len() == decided_so_far {
@@ -257,10 +257,10 @@ impl Core {
             self.breaker_opened = true;
             self.note_breaker(&adapted, turn);
         }
-        if adapted.setting == LimitSetting::ShutUntil && adapted.to > adapted.at.0 && !heard {
+        if adapted.setting == LimitSetting::PausedUntil && adapted.to > adapted.at.0 && !heard {
             let service = self.permits.governor.name(adapted.resource).to_owned();
             let pause = Duration::from_micros(adapted.to - adapted.at.0);
-            turn.effects.push(Effect::Shut { service, pause });
+            turn.effects.push(Effect::Pause { service, pause });
         }
         let event = LimitAdapted {
             resource: self.permits.governor.name(adapted.resource).to_owned(),
@@ -285,7 +285,7 @@ impl Core {
         self.push(adapted.at, Event::Noted { task: None, code: reason::BREAKER_OPEN.into(), message }, turn);
     }
 
-    fn obey(&mut self, now: Timestamp, command: Command, turn: &mut Turn) {
+    fn execute(&mut self, now: Timestamp, command: Command, turn: &mut Turn) {
         match command {
             // Who was told to let go begins nothing more.
             Command::Admit(_) if self.interrupt.is_some() => {}
@@ -294,7 +294,7 @@ impl Core {
                 self.permits.withdraw(task);
             }
             Command::Abort(task) => turn.effects.push(Effect::Abort(task)),
-            Command::Look { task, paths } => turn.effects.push(Effect::Look(task, paths)),
+            Command::LookUpFiles { task, paths } => turn.effects.push(Effect::LookUpFiles(task, paths)),
             Command::Patch { task, key, patch } => {
                 if let Some(patch) = self.store.text(&patch) {
                     turn.effects.push(Effect::Patch { task, key, patch });
@@ -312,8 +312,8 @@ impl Core {
         // What is done for a goal holds up what the goal holds up, each in the goal's own order.
         let (of, order) = self.scheduler.turn_in_goal(task).unwrap_or((task, 0));
         let path = self.permits.paths.of(of, &self.scheduler);
-        let line = Line { labels: self.scheduler.labels(task), path, order };
-        let refused = self.permits.demand(task, self.scheduler.node(task), line, now).err();
+        let precedence = Precedence { labels: self.scheduler.labels(task), path, order };
+        let refused = self.permits.demand(task, self.scheduler.node(task), precedence, now).err();
         match refused {
             Some(refused) => self.not_admitted(now, task, &refused, turn),
             None => self.bound_wait(task, now),
@@ -392,7 +392,7 @@ impl Core {
 
     /// Says which budgets are spent, and what follows.
     fn note_spent(&mut self, now: Timestamp, turn: &mut Turn) {
-        for (budget, then) in self.permits.purses.take_news() {
+        for (budget, then) in self.permits.accounts.take_notes() {
             let governor = &mut self.permits.governor;
             let used = governor.used(budget, now).max(governor.spent_of(budget, now));
             let limit = governor.limit(budget);

@@ -1,6 +1,6 @@
 //! What reaches the engine from outside, each with its time.
 
-use crate::terms::{AskNo, Fence};
+use crate::capacity::terms::{Fence, RequestNo};
 use convoke_agent::{Admitted, CallDemand, Report, TurnRecord};
 use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::MessageId;
@@ -61,8 +61,8 @@ pub enum What {
         /// How it fared, as far as capacity is concerned.
         outcome: Outcome,
     },
-    /// What all processes share has news.
-    Capacity(Capacity),
+    /// What all processes share has fact.
+    Capacity(CapacityFact),
     /// An attempt wants to have a part of its conversation on disk before it goes on.
     Turned {
         /// The task.
@@ -170,37 +170,37 @@ pub struct Learned {
 
 /// News of what all processes share.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Capacity {
-    /// A wish was granted.
+pub enum CapacityFact {
+    /// A lease request was granted.
     Granted {
-        /// The wish.
-        ask: AskNo,
+        /// The request.
+        request: RequestNo,
         /// The lease.
         fence: Fence,
     },
-    /// A wish has to wait for others.
+    /// A lease request has to wait for others.
     Queued {
-        /// The wish.
-        ask: AskNo,
+        /// The request.
+        request: RequestNo,
         /// What there is not enough of.
         on: String,
     },
-    /// A wish was granted and ran out before anybody could use it; it has to be made again.
+    /// A lease request was granted and ran out before anybody could use it; it has to be made again.
     Lapsed {
-        /// The wish.
-        ask: AskNo,
+        /// The request.
+        request: RequestNo,
     },
-    /// A budget that all processes share cannot pay for a wish any more.
+    /// A budget that all processes share cannot pay for a lease request any more.
     Unpaid {
-        /// The wish.
-        ask: AskNo,
+        /// The request.
+        request: RequestNo,
         /// The budget.
         budget: String,
     },
-    /// A wish can never be granted.
+    /// A lease request can never be granted.
     Refused {
-        /// The wish.
-        ask: AskNo,
+        /// The request.
+        request: RequestNo,
         /// Why, in words.
         why: String,
     },
@@ -210,7 +210,7 @@ pub enum Capacity {
         fences: Vec<u64>,
     },
     /// A service told another process to come back after so long.
-    Shut {
+    Paused {
         /// The service's resource.
         service: String,
         /// How long from now on.

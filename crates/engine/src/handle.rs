@@ -1,8 +1,8 @@
 //! How others speak to a live run, and how they watch it.
 
+use crate::capacity::metrics::Metrics;
 use crate::clock::Clock;
 use crate::fact::{Fact, What};
-use crate::metrics::Metrics;
 use convoke_model::{Answer, Stamped, TaskId};
 use convoke_plan::template::Cancellation;
 use std::sync::Arc;

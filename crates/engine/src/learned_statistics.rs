@@ -4,7 +4,7 @@
 //! be written changes no run, so no error leaves this module. The file is replaced as a whole, so a reader never sees half of
 //! it. Of two runs that end at the same moment, the statistics of one may be lost.
 
-use crate::durations::Durations;
+use crate::capacity::Durations;
 use convoke_govern::Learned;
 use convoke_journal::{StateDir, replace_private};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ fn path(state: &StateDir) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durations::Known;
+    use crate::capacity::Known;
     use convoke_govern::LearnedLimit;
     use convoke_model::Timestamp;
 

@@ -1,6 +1,6 @@
 //! How driving a run ended.
 
-use crate::durations::Durations;
+use crate::capacity::durations::Durations;
 use convoke_govern::Learned;
 use convoke_model::{Failure, JsonText, RunStatus, TaskId};
 

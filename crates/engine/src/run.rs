@@ -1,15 +1,15 @@
 //! One run, driven to its end.
 
 use crate::attempts::Attempts;
+use crate::capacity::client::CapacityClient;
+use crate::capacity::durations::Durations;
 use crate::clock::Clock;
 use crate::core::{Core, Effect};
-use crate::durations::Durations;
 use crate::error::EngineError;
-use crate::fact::{Capacity, Fact, What};
+use crate::fact::{CapacityFact, Fact, What};
 use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
 use crate::project::Projects;
-use crate::steward::Steward;
 use crate::tenure::Tenure;
 use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
@@ -34,7 +34,7 @@ pub struct Run {
     pub(crate) core: Core,
     pub(crate) writer: Arc<Writer>,
     pub(crate) attempts: Attempts,
-    pub(crate) steward: Option<Arc<Steward>>,
+    pub(crate) client: Option<Arc<CapacityClient>>,
     /// Whether the run is still ours.
     pub(crate) tenure: Arc<Tenure>,
     /// Why it is not, once that was noticed.
@@ -92,7 +92,7 @@ impl Run {
         self.settle_projects(outcome.status).await;
         self.tell_metrics();
         if let Some(back) = self.core.permits.leave() {
-            self.with_steward(|steward| steward.give_back(back));
+            self.with_client(|client| client.give_back(back));
         }
         let now = self.clock.now();
         let durations = self.core.permits.paths.durations(&self.core.scheduler, now);
@@ -110,31 +110,35 @@ impl Run {
         match effect {
             Effect::Launch(task, assignment, terms) => self.attempts.launch(task, *assignment, terms),
             Effect::Abort(task) => self.attempts.abort(task),
-            Effect::Look(task, paths) => self.look(task, paths),
+            Effect::LookUpFiles(task, paths) => self.look_up_files(task, paths),
             Effect::Patch { task, key, patch } => self.patch_project(task, key, patch),
             Effect::AbortAll => self.attempts.abort_all(),
             // An attempt that is gone meanwhile has nothing left to learn.
             Effect::Acknowledge(written) => drop(written.send(())),
             Effect::StopCalls => self.attempts.stop_calls(),
             Effect::Answer(reply, answer) => drop(reply.send(*answer)),
-            Effect::AskCapacity { ask, wants } => self.with_steward(|steward| steward.ask(ask, wants)),
-            Effect::WithdrawAsk(ask) => self.with_steward(|steward| steward.withdraw(ask)),
-            Effect::GiveBack(back) => self.with_steward(|steward| steward.give_back(back)),
-            Effect::Heed { service, remembered } => {
-                self.with_steward(|steward| steward.heed(service, remembered));
+            Effect::RequestLease { request, wants } => {
+                self.with_client(|client| client.request(request, wants))
             }
-            Effect::Enter(service) => self.with_steward(|steward| steward.enter(service)),
-            Effect::Depart(service) => self.with_steward(|steward| steward.depart(service)),
-            Effect::Teach { service, lesson } => self.with_steward(|steward| steward.teach(service, lesson)),
-            Effect::Shut { service, pause } => self.with_steward(|steward| steward.shut(service, pause)),
-            Effect::Allow { budget, limit } => self.with_steward(|steward| steward.allow(budget, limit)),
+            Effect::WithdrawRequest(request) => self.with_client(|client| client.withdraw(request)),
+            Effect::GiveBack(back) => self.with_client(|client| client.give_back(back)),
+            Effect::Subscribe { service, remembered } => {
+                self.with_client(|client| client.subscribe(service, remembered));
+            }
+            Effect::CallStarted(service) => self.with_client(|client| client.call_started(service)),
+            Effect::CallEnded(service) => self.with_client(|client| client.call_ended(service)),
+            Effect::ReportSample { service, sample } => {
+                self.with_client(|client| client.report_sample(service, sample))
+            }
+            Effect::Pause { service, pause } => self.with_client(|client| client.pause(service, pause)),
+            Effect::Allow { budget, limit } => self.with_client(|client| client.allow(budget, limit)),
         }
     }
 
     /// A run that shares nothing asks for nothing.
-    fn with_steward(&self, act: impl FnOnce(&Steward)) {
-        if let Some(steward) = &self.steward {
-            act(steward);
+    fn with_client(&self, act: impl FnOnce(&CapacityClient)) {
+        if let Some(client) = &self.client {
+            act(client);
         }
     }
 
@@ -186,8 +190,8 @@ impl Run {
 
     /// Whether other processes wait for what this one holds, if that has changed.
     fn crowd(&self) -> Option<Fact> {
-        let waits = self.steward.as_ref()?.is_crowded();
-        let what = What::Capacity(Capacity::Crowded { waits });
+        let waits = self.client.as_ref()?.is_crowded();
+        let what = What::Capacity(CapacityFact::Crowded { waits });
         (waits != self.core.permits.crowded).then(|| Fact { at: self.clock.now(), what })
     }
 

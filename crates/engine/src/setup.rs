@@ -4,16 +4,16 @@
 
 use crate::attempts::Attempts;
 use crate::bounds;
+use crate::capacity::budget::spending::Spending;
+use crate::capacity::client::CapacityClient;
+use crate::capacity::limits::Limits;
+use crate::capacity::permits::{BudgetNote, Permits};
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::error::EngineError;
 use crate::handle::{Handle, Watch};
-use crate::limits::Limits;
-use crate::permits::{Permits, Said};
 use crate::project::Project;
 use crate::run::{METRICS_PERIOD, Run};
-use crate::spending::Spending;
-use crate::steward::Steward;
 use crate::store::Store;
 use crate::tenure::Tenure;
 use convoke_agent::Executor;
@@ -104,7 +104,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let epoch = setup.journal.epoch();
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
-    let (spending, said) = (Spending::of(&history), said_of_budgets(&history));
+    let (spending, notes) = (Spending::of(&history), budget_notes(&history));
     let cut = bounds::untold(&setup.plan, &history);
     let is_question = |stamped: &&Stamped| matches!(stamped.event, Event::GateOpened { .. });
     let questions: Vec<Stamped> = history.iter().filter(is_question).cloned().collect();
@@ -115,7 +115,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
                 .inspect_err(|error| settle_if_over(&setup.projects, error))?
         }
     };
-    scheduler.keep_house(setup.options.limits.house());
+    scheduler.set_configured_budgets(setup.options.limits.configured_budgets());
     let writer = Arc::new(Writer::start(setup.journal)?);
     // Facts need no limit: attempts send them, of which there are as many as permits, and an attempt waits for the answer
     // to each call and for each record to be on disk. A limit would be a deadlock: the run sends facts to itself.
@@ -123,14 +123,14 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     // The run never waits for a watcher. Events that wait here are shared, not copied, and end with the run.
     let (watchers, watch) = unbounded_channel();
     let handle = Handle { facts: sender, clock, rendering: scheduler.cancellation().clone() };
-    let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &said, &scheduler);
+    let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &notes, &scheduler);
     let mut core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
     core.same_places = crate::project::same_places(&setup.projects);
     questions.iter().for_each(|question| core.note_question(question));
-    let steward =
-        setup.capacity.map(|shares| Steward::start(shares.table, shares.time_to_live, handle.clone()));
+    let client =
+        setup.capacity.map(|shares| CapacityClient::start(shares.table, shares.time_to_live, handle.clone()));
     let tenure = Arc::new(Tenure::new(writer.clone()));
-    let steward = steward.transpose().map_err(EngineError::Thread)?.map(Arc::new);
+    let client = client.transpose().map_err(EngineError::Thread)?.map(Arc::new);
     let watched = Some(watchers.clone());
     let mut run = Run {
         core,
@@ -140,11 +140,11 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
             watched,
             writer.clone(),
             tenure.clone(),
-            steward.clone(),
+            client.clone(),
         ),
         tenure,
         lost: None,
-        steward,
+        client,
         writer,
         facts,
         handle: handle.clone(),
@@ -182,27 +182,27 @@ fn permits(
     options: &Options,
     shares: bool,
     spending: &Spending,
-    said: &[Said],
+    notes: &[BudgetNote],
     scheduler: &Scheduler,
 ) -> Permits {
     let machine = options.limits.machine.clone().filter(|_| shares);
     let limits = Limits { machine, seed: options.pid.into(), ..options.limits.clone() };
     let mut permits = Permits::new(options.max_concurrency, &limits);
-    said.iter().for_each(|said| permits.said_before(said));
+    notes.iter().for_each(|note| permits.note_before(note));
     spending.all().for_each(|spent| permits.spent_before(spent, scheduler));
     permits
 }
 
 /// What people have allowed beyond what was stated, and which budgets were said to be spent, in order.
-fn said_of_budgets(history: &[Stamped]) -> Vec<Said> {
-    let said = history.iter().filter_map(|stamped| match &stamped.event {
+fn budget_notes(history: &[Stamped]) -> Vec<BudgetNote> {
+    let notes = history.iter().filter_map(|stamped| match &stamped.event {
         Event::LimitAdapted(adapted) if adapted.reason == LimitReason::Set => {
-            Some(Said::Allowed(adapted.resource.clone(), adapted.to))
+            Some(BudgetNote::Allowed(adapted.resource.clone(), adapted.to))
         }
-        Event::BudgetSpent(spent) => Some(Said::Spent(spent.budget.clone(), spent.then)),
+        Event::BudgetSpent(spent) => Some(BudgetNote::Spent(spent.budget.clone(), spent.then)),
         _ => None,
     });
-    said.collect()
+    notes.collect()
 }
 
 /// A run that was killed between its end and what follows from it: whoever asks for it again makes good for that, as far

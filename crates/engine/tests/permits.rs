@@ -2,10 +2,10 @@
 //! memory: facts in, events and effects out.
 
 use convoke_agent::{Admitted, CallDemand};
-use convoke_engine::spending::Spent;
+use convoke_engine::budget::Spent;
 use convoke_engine::{
-    AskNo, CallReply, Calls, Capacity, Core, Effect, Fact, Fence, Limits, Permits, ServiceLimit, Stated,
-    Store, Turn, What,
+    CallReply, Calls, CapacityFact, Core, Effect, Fact, Fence, Limits, Permits, RequestNo, ServiceLimit,
+    Stated, Store, Turn, What,
 };
 use convoke_govern::Outcome;
 use convoke_model::{
@@ -29,13 +29,13 @@ agents:
 ";
 
 /// A run whose facts are told by hand.
-struct Desk {
+struct Harness {
     core: Core,
     now: Timestamp,
 }
 
-impl Desk {
-    fn new(workflow: &str, limits: &Limits) -> (Desk, Turn) {
+impl Harness {
+    fn new(workflow: &str, limits: &Limits) -> (Harness, Turn) {
         let plan = plan_of(workflow, &[]);
         let started = RunStarted {
             run: RunId("run".into()),
@@ -52,13 +52,13 @@ impl Desk {
         };
         let store = Store::new(Box::new(|_| None));
         let mut scheduler = Scheduler::new(plan);
-        scheduler.keep_house(limits.house());
+        scheduler.set_configured_budgets(limits.configured_budgets());
         let mut core = Core::new(scheduler, Permits::new(8, limits), store, 1, Timestamp(1));
         let begun = core.stamp(Timestamp(1), Event::RunStarted(Box::new(started)));
         core.scheduler.apply(&begun).unwrap();
-        let mut desk = Desk { core, now: Timestamp(1) };
-        let turn = desk.tell(Vec::new());
-        (desk, turn)
+        let mut harness = Harness { core, now: Timestamp(1) };
+        let turn = harness.tell(Vec::new());
+        (harness, turn)
     }
 
     fn tell(&mut self, what: Vec<What>) -> Turn {
@@ -116,9 +116,9 @@ fn launched(turn: &Turn) -> Vec<Option<u64>> {
     terms.collect()
 }
 
-fn asked(turn: &Turn) -> Vec<AskNo> {
+fn asked(turn: &Turn) -> Vec<RequestNo> {
     let asks = turn.effects.iter().filter_map(|effect| match effect {
-        Effect::AskCapacity { ask, .. } => Some(*ask),
+        Effect::RequestLease { request, .. } => Some(*request),
         _ => None,
     });
     asks.collect()
@@ -145,8 +145,8 @@ fn stated(limit: u64) -> Stated {
     Stated { limit, origin: "test".into() }
 }
 
-fn granted(ask: AskNo, fence: u64) -> What {
-    What::Capacity(Capacity::Granted { ask, fence: Fence(fence) })
+fn granted(request: RequestNo, fence: u64) -> What {
+    What::Capacity(CapacityFact::Granted { request, fence: Fence(fence) })
 }
 
 fn machine() -> Limits {
@@ -155,35 +155,38 @@ fn machine() -> Limits {
 
 #[test]
 fn an_attempt_starts_with_its_lease_and_leaves_it_to_the_next() {
-    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let (mut harness, turn) = Harness::new(TWO, &machine());
     let asks = asked(&turn);
     assert_eq!((asks.len(), launched(&turn).len()), (2, 0), "nothing starts without a lease");
-    let turn = desk.tell(vec![granted(asks[0], 7)]);
+    let turn = harness.tell(vec![granted(asks[0], 7)]);
     assert_eq!(launched(&turn), [Some(7)]);
     let leases = turn.events.iter().filter_map(|stamped| match stamped.event {
         Event::AttemptStarted { lease, .. } => Some(lease),
         _ => None,
     });
     assert_eq!(leases.collect::<Vec<_>>(), [Some(7)], "the journal names it");
-    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
-    let turn = desk.tell(vec![desk.finished(first)]);
+    let first = if harness.core.scheduler.attempts(harness.task("a")) == 1 { "a" } else { "b" };
+    let turn = harness.tell(vec![harness.finished(first)]);
     assert_eq!(
         (launched(&turn), given_back(&turn).len()),
         (vec![Some(7)], 0),
         "the other one goes on with it"
     );
-    assert!(turn.effects.iter().any(|effect| matches!(effect, Effect::WithdrawAsk(_))), "and needs no other");
+    assert!(
+        turn.effects.iter().any(|effect| matches!(effect, Effect::WithdrawRequest(_))),
+        "and needs no other"
+    );
     let other = if first == "a" { "b" } else { "a" };
-    assert_eq!(given_back(&desk.tell(vec![desk.finished(other)])), [7], "nobody is left to use it");
+    assert_eq!(given_back(&harness.tell(vec![harness.finished(other)])), [7], "nobody is left to use it");
 }
 
 #[test]
 fn while_others_wait_a_lease_goes_back() {
-    let (mut desk, turn) = Desk::new(TWO, &machine());
-    desk.tell(vec![granted(asked(&turn)[0], 7)]);
-    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
-    let crowded = What::Capacity(Capacity::Crowded { waits: true });
-    let turn = desk.tell(vec![crowded, desk.finished(first)]);
+    let (mut harness, turn) = Harness::new(TWO, &machine());
+    harness.tell(vec![granted(asked(&turn)[0], 7)]);
+    let first = if harness.core.scheduler.attempts(harness.task("a")) == 1 { "a" } else { "b" };
+    let crowded = What::Capacity(CapacityFact::Crowded { waits: true });
+    let turn = harness.tell(vec![crowded, harness.finished(first)]);
     assert_eq!((launched(&turn).len(), given_back(&turn)), (0, vec![7]));
 }
 
@@ -191,9 +194,9 @@ fn while_others_wait_a_lease_goes_back() {
 fn a_lease_is_for_whoever_comes_first_when_it_is_there() {
     let workflow =
         TWO.replace("{name: b, prompt: hi}", "{name: b, prompt: hi, labels: {priority: critical}}");
-    let (mut desk, turn) = Desk::new(&workflow, &machine());
-    desk.tell(vec![granted(asked(&turn)[0], 7)]);
-    assert_eq!(desk.core.scheduler.attempts(desk.task("b")), 1, "whatever the wish was made for");
+    let (mut harness, turn) = Harness::new(&workflow, &machine());
+    harness.tell(vec![granted(asked(&turn)[0], 7)]);
+    assert_eq!(harness.core.scheduler.attempts(harness.task("b")), 1, "whatever the request was made for");
 }
 
 #[test]
@@ -205,41 +208,41 @@ fn nobody_holds_a_model_while_a_lease_is_waited_for() {
         ..ServiceLimit::default()
     };
     let limits = Limits { services: vec![service], ..machine() };
-    let (mut desk, turn) = Desk::new(TWO, &limits);
+    let (mut harness, turn) = Harness::new(TWO, &limits);
     let asks = asked(&turn);
     assert_eq!(asks.len(), 1, "more could not be used");
-    desk.tell(vec![granted(asks[0], 7)]);
-    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    harness.tell(vec![granted(asks[0], 7)]);
+    let first = if harness.core.scheduler.attempts(harness.task("a")) == 1 { "a" } else { "b" };
     // Between two calls of the first the model is free: the second one could start, had it a lease.
-    let turn = desk.tell(vec![desk.ended(first, 0, Outcome::Succeeded)]);
+    let turn = harness.tell(vec![harness.ended(first, 0, Outcome::Succeeded)]);
     assert_eq!((asked(&turn).len(), launched(&turn).len()), (1, 0));
-    let (turn, mut call) = desk.call(first, 1, 0);
-    answer(desk.tell(vec![granted(*asked(&turn).last().expect("the call asks"), 8)]));
+    let (turn, mut call) = harness.call(first, 1, 0);
+    answer(harness.tell(vec![granted(*asked(&turn).last().expect("the call asks"), 8)]));
     assert!(matches!(call.try_recv(), Ok(Ok(Admitted::Go(_)))), "who runs goes on");
 }
 
 #[test]
 fn a_lease_that_comes_too_late_goes_back() {
-    let (mut desk, turn) = Desk::new(TWO, &machine());
-    let ask = asked(&turn)[0];
-    let turn = desk.tell(vec![What::Stop { now: true, by: "test".into(), message: None }]);
-    assert!(turn.effects.iter().any(|effect| matches!(effect, Effect::WithdrawAsk(_))));
-    assert_eq!(given_back(&desk.tell(vec![granted(ask, 9)])), [9]);
+    let (mut harness, turn) = Harness::new(TWO, &machine());
+    let request = asked(&turn)[0];
+    let turn = harness.tell(vec![What::Stop { now: true, by: "test".into(), message: None }]);
+    assert!(turn.effects.iter().any(|effect| matches!(effect, Effect::WithdrawRequest(_))));
+    assert_eq!(given_back(&harness.tell(vec![granted(request, 9)])), [9]);
 }
 
 #[test]
 fn an_agent_whose_lease_ran_out_is_cut_off_and_begun_again() {
-    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let (mut harness, turn) = Harness::new(TWO, &machine());
     let asks = asked(&turn);
-    desk.tell(vec![granted(asks[0], 7), granted(asks[1], 8)]);
-    let turn = desk.tell(vec![What::Capacity(Capacity::Lost { fences: vec![7] })]);
+    harness.tell(vec![granted(asks[0], 7), granted(asks[1], 8)]);
+    let turn = harness.tell(vec![What::Capacity(CapacityFact::Lost { fences: vec![7] })]);
     let fenced = turn.events.iter().any(|stamped| matches!(stamped.event, Event::Fenced { lease: 7, .. }));
     assert!(fenced);
     let Some(Effect::Abort(task)) = turn.effects.first() else { panic!("it is told to stop") };
     let failure = Failure::new(Class::Cancelled, "the attempt was told to stop");
     let usage = Usage { calls: 1, ..Usage::default() };
     let end = AttemptEnd::Failed { failure, usage, partial: None };
-    let turn = desk.tell(vec![What::Ended { task: *task, attempt: 1, end }]);
+    let turn = harness.tell(vec![What::Ended { task: *task, attempt: 1, end }]);
     assert_eq!(given_back(&turn), [7], "it says that nothing runs on it any more");
     let lost = turn.events.iter().find_map(|stamped| match &stamped.event {
         Event::AttemptLost { usage, .. } => Some(usage.calls),
@@ -251,12 +254,12 @@ fn an_agent_whose_lease_ran_out_is_cut_off_and_begun_again() {
 
 #[test]
 fn an_agent_that_finds_out_by_itself_that_its_lease_ran_out_is_begun_again_too() {
-    let (mut desk, turn) = Desk::new(TWO, &machine());
-    desk.tell(vec![granted(asked(&turn)[0], 7)]);
-    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
+    let (mut harness, turn) = Harness::new(TWO, &machine());
+    harness.tell(vec![granted(asked(&turn)[0], 7)]);
+    let first = if harness.core.scheduler.attempts(harness.task("a")) == 1 { "a" } else { "b" };
     let failure = Failure::new(Class::Cancelled, "nothing was sent").reason(reason::FENCED);
     let end = AttemptEnd::Failed { failure, usage: Usage::default(), partial: None };
-    let turn = desk.tell(vec![What::Ended { task: desk.task(first), attempt: 1, end }]);
+    let turn = harness.tell(vec![What::Ended { task: harness.task(first), attempt: 1, end }]);
     let is_told = |wanted: fn(&Event) -> bool| turn.events.iter().any(|stamped| wanted(&stamped.event));
     assert!(is_told(|event| matches!(event, Event::Fenced { lease: 7, .. })));
     assert!(is_told(|event| matches!(event, Event::AttemptLost { .. })), "it has not failed");
@@ -266,9 +269,9 @@ fn an_agent_that_finds_out_by_itself_that_its_lease_ran_out_is_begun_again_too()
 
 #[test]
 fn what_a_machine_can_never_give_fails_the_step() {
-    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let (mut harness, turn) = Harness::new(TWO, &machine());
     let why = "`machine`: 1 wanted of 0".to_owned();
-    let turn = desk.tell(vec![What::Capacity(Capacity::Refused { ask: asked(&turn)[0], why })]);
+    let turn = harness.tell(vec![What::Capacity(CapacityFact::Refused { request: asked(&turn)[0], why })]);
     let failed = turn.events.iter().any(
         |stamped| matches!(&stamped.event, Event::TaskFailed { failure, .. } if failure.class == Class::Capacity),
     );
@@ -277,14 +280,14 @@ fn what_a_machine_can_never_give_fails_the_step() {
 
 #[test]
 fn the_first_call_needs_no_asking_and_the_next_one_does() {
-    let (mut desk, turn) = Desk::new(TWO, &Limits::default());
+    let (mut harness, turn) = Harness::new(TWO, &Limits::default());
     let calls = turn.effects.iter().filter_map(|effect| match effect {
         Effect::Launch(_, _, terms) => Some(terms.calls.clone()),
         _ => None,
     });
     assert!(calls.clone().all(|calls| calls == Calls::Asked(Some("gpt-5".into()))) && calls.count() == 2);
-    desk.tell(vec![desk.ended("a", 0, Outcome::Succeeded)]);
-    let (turn, mut next) = desk.call("a", 10, 0);
+    harness.tell(vec![harness.ended("a", 0, Outcome::Succeeded)]);
+    let (turn, mut next) = harness.call("a", 10, 0);
     answer(turn);
     assert!(matches!(next.try_recv().unwrap(), Ok(Admitted::Go(_))));
 }
@@ -298,18 +301,18 @@ fn calls_to_one_model_are_never_more_than_it_may_have() {
         ..ServiceLimit::default()
     };
     let limits = Limits { services: vec![service], ..Limits::default() };
-    let (mut desk, turn) = Desk::new(TWO, &limits);
+    let (mut harness, turn) = Harness::new(TWO, &limits);
     assert_eq!(launched(&turn).len(), 1, "an attempt whose first call cannot be made does not take a slot");
-    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
-    let turn = desk.tell(vec![desk.ended(first, 0, Outcome::Succeeded)]);
+    let first = if harness.core.scheduler.attempts(harness.task("a")) == 1 { "a" } else { "b" };
+    let turn = harness.tell(vec![harness.ended(first, 0, Outcome::Succeeded)]);
     assert_eq!(launched(&turn).len(), 1, "between two calls of one, another may be made");
-    let (turn, mut waits) = desk.call(first, 1, 0);
+    let (turn, mut waits) = harness.call(first, 1, 0);
     answer(turn);
     assert!(waits.try_recv().is_err(), "and then it has to wait");
     let other = if first == "a" { "b" } else { "a" };
-    let turn = desk.tell(vec![desk.ended(other, 0, Outcome::Succeeded)]);
+    let turn = harness.tell(vec![harness.ended(other, 0, Outcome::Succeeded)]);
     // What is configured is shared, so the machine is asked as well.
-    answer(desk.tell(vec![granted(asked(&turn)[0], 3)]));
+    answer(harness.tell(vec![granted(asked(&turn)[0], 3)]));
     assert!(waits.try_recv().is_ok());
 }
 
@@ -320,17 +323,17 @@ fn budget(micros: u64, when_spent: WhenSpent) -> Limits {
 
 #[test]
 fn a_budget_is_reserved_before_a_call_and_settled_after() {
-    let (mut desk, _) = Desk::new(TWO, &budget(100, WhenSpent::Stop));
-    let (turn, mut a) = desk.call("a", 1, 60);
+    let (mut harness, _) = Harness::new(TWO, &budget(100, WhenSpent::Stop));
+    let (turn, mut a) = harness.call("a", 1, 60);
     answer(turn);
     assert!(matches!(a.try_recv().unwrap(), Ok(Admitted::Go(_))));
-    let (turn, mut b) = desk.call("b", 1, 60);
+    let (turn, mut b) = harness.call("b", 1, 60);
     answer(turn);
     assert!(b.try_recv().is_err(), "what is reserved cannot be spent twice; it may come back");
-    answer(desk.tell(vec![desk.ended("a", 10, Outcome::Succeeded)]));
+    answer(harness.tell(vec![harness.ended("a", 10, Outcome::Succeeded)]));
     assert!(matches!(b.try_recv().unwrap(), Ok(Admitted::Go(_))), "the first one was cheaper than feared");
-    answer(desk.tell(vec![desk.ended("b", 60, Outcome::Succeeded)]));
-    let (turn, mut a) = desk.call("a", 1, 60);
+    answer(harness.tell(vec![harness.ended("b", 60, Outcome::Succeeded)]));
+    let (turn, mut a) = harness.call("a", 1, 60);
     answer(turn);
     let refused = a.try_recv().unwrap().unwrap_err();
     assert_eq!((refused.class, refused.limit()), (Class::Budget, Some("budget_usd")));
@@ -348,15 +351,15 @@ agents:
 #[test]
 fn what_a_step_asks_is_paid_from_its_budget_with_what_it_asked_before_a_resume() {
     for (spent, class) in [(0, None), (60, Some(Class::Budget))] {
-        let (mut desk, _) = Desk::new(CHECKED, &Limits::default());
-        desk.tell(vec![desk.finished("writer")]);
+        let (mut harness, _) = Harness::new(CHECKED, &Limits::default());
+        harness.tell(vec![harness.finished("writer")]);
         // By a question that is gone, and by one that goes on.
         for task in ["checked/correct[1]", "checked/assess[1]"] {
             let usage = Usage { cost_micros: spent / 2, output_tokens: 1, ..Usage::default() };
-            let spent = Spent { task: TaskId(task.into()), usage, at: desk.now };
-            desk.core.permits.spent_before(&spent, &desk.core.scheduler);
+            let spent = Spent { task: TaskId(task.into()), usage, at: harness.now };
+            harness.core.permits.spent_before(&spent, &harness.core.scheduler);
         }
-        let (turn, mut call) = desk.call("checked/assess[1]", 1, 60);
+        let (turn, mut call) = harness.call("checked/assess[1]", 1, 60);
         answer(turn);
         let refused = call.try_recv().unwrap().err().map(|failure| failure.class);
         assert_eq!(refused, class, "{spent} of 100 are spent, the call may cost 60");
@@ -365,29 +368,29 @@ fn what_a_step_asks_is_paid_from_its_budget_with_what_it_asked_before_a_resume()
 
 #[test]
 fn a_spent_budget_can_mean_a_cheaper_model() {
-    let (mut desk, _) = Desk::new(TWO, &budget(100, WhenSpent::Degrade("mini".into())));
-    let (turn, mut a) = desk.call("a", 1, 200);
+    let (mut harness, _) = Harness::new(TWO, &budget(100, WhenSpent::Degrade("mini".into())));
+    let (turn, mut a) = harness.call("a", 1, 200);
     answer(turn);
     assert!(matches!(a.try_recv().unwrap(), Ok(Admitted::Instead(model)) if model == "mini"));
     let (reply, mut a) = oneshot::channel();
-    answer(desk.tell(vec![desk.asks("a", "mini", 1, 20, reply)]));
+    answer(harness.tell(vec![harness.asks("a", "mini", 1, 20, reply)]));
     assert!(matches!(a.try_recv().unwrap(), Ok(Admitted::Go(_))));
-    answer(desk.tell(vec![desk.ended("a", 95, Outcome::Succeeded)]));
+    answer(harness.tell(vec![harness.ended("a", 95, Outcome::Succeeded)]));
     let (reply, mut a) = oneshot::channel();
-    answer(desk.tell(vec![desk.asks("a", "mini", 1, 20, reply)]));
+    answer(harness.tell(vec![harness.asks("a", "mini", 1, 20, reply)]));
     let refused = a.try_recv().unwrap().unwrap_err();
     assert_eq!(refused.class, Class::Budget, "there is no model that is cheaper still");
 }
 
 #[test]
 fn a_model_that_was_refused_is_not_offered_again() {
-    let (mut desk, _) = Desk::new(TWO, &budget(100, WhenSpent::Degrade("mini".into())));
+    let (mut harness, _) = Harness::new(TWO, &budget(100, WhenSpent::Degrade("mini".into())));
     let (reply, mut a) = oneshot::channel();
-    let mut asked = desk.asks("a", "nano", 1, 200, reply);
+    let mut asked = harness.asks("a", "nano", 1, 200, reply);
     if let What::CallAsked { demand, .. } = &mut asked {
         demand.refused = vec!["gpt-5".into(), "mini".into()];
     }
-    answer(desk.tell(vec![asked]));
+    answer(harness.tell(vec![asked]));
     assert_eq!(
         a.try_recv().unwrap().unwrap_err().class,
         Class::Budget,
@@ -397,15 +400,16 @@ fn a_model_that_was_refused_is_not_offered_again() {
 
 #[test]
 fn a_call_that_nobody_waits_for_any_more_gives_everything_back() {
-    let (mut desk, _) = Desk::new(TWO, &budget(100, WhenSpent::Stop));
-    let (turn, _a) = desk.call("a", 1, 100);
+    let (mut harness, _) = Harness::new(TWO, &budget(100, WhenSpent::Stop));
+    let (turn, _a) = harness.call("a", 1, 100);
     answer(turn);
-    let (turn, b) = desk.call("b", 1, 100);
+    let (turn, b) = harness.call("b", 1, 100);
     answer(turn);
     drop(b);
-    let gone = What::CallEnded { task: desk.task("b"), attempt: 1, usage: None, outcome: Outcome::Unknown };
-    desk.tell(vec![gone, desk.ended("a", 0, Outcome::Succeeded)]);
-    let (turn, mut a) = desk.call("a", 1, 100);
+    let gone =
+        What::CallEnded { task: harness.task("b"), attempt: 1, usage: None, outcome: Outcome::Unknown };
+    harness.tell(vec![gone, harness.ended("a", 0, Outcome::Succeeded)]);
+    let (turn, mut a) = harness.call("a", 1, 100);
     answer(turn);
     assert!(a.try_recv().unwrap().is_ok(), "nothing is left of the call that was given up");
 }
@@ -451,11 +455,11 @@ fn what_a_service_says_of_itself_bounds_what_was_configured() {
         requests_per_minute: Some(stated(100)),
         ..ServiceLimit::default()
     };
-    let (mut desk, _) = Desk::new(TWO, &Limits { services: vec![service], ..Limits::default() });
+    let (mut harness, _) = Harness::new(TWO, &Limits { services: vec![service], ..Limits::default() });
     let meter = convoke_agent::Meter { limit: Some(10), remaining: Some(9), resets_in_ms: None };
     let limits = convoke_agent::Limits { model: "gpt-5".into(), requests: meter, ..Default::default() };
     let report = convoke_agent::Report::LimitsSeen(limits);
-    let turn = desk.tell(vec![What::Reported { task: desk.task("a"), attempt: 1, report }]);
+    let turn = harness.tell(vec![What::Reported { task: harness.task("a"), attempt: 1, report }]);
     let adapted = turn.events.iter().find_map(|stamped| match &stamped.event {
         Event::LimitAdapted(adapted) => Some((adapted.resource.as_str(), adapted.to, adapted.reason.word())),
         _ => None,
@@ -465,14 +469,14 @@ fn what_a_service_says_of_itself_bounds_what_was_configured() {
 
 #[test]
 fn who_is_told_to_let_go_begins_nothing_and_lets_calls_be_made() {
-    let (mut desk, turn) = Desk::new(TWO, &machine());
+    let (mut harness, turn) = Harness::new(TWO, &machine());
     let asks = asked(&turn);
-    desk.tell(vec![granted(asks[0], 7)]);
-    let first = if desk.core.scheduler.attempts(desk.task("a")) == 1 { "a" } else { "b" };
-    desk.tell(vec![desk.ended(first, 0, Outcome::Succeeded)]);
-    let turn = desk.tell(vec![What::Interrupt { now: false, by: "test".into() }, granted(asks[1], 8)]);
+    harness.tell(vec![granted(asks[0], 7)]);
+    let first = if harness.core.scheduler.attempts(harness.task("a")) == 1 { "a" } else { "b" };
+    harness.tell(vec![harness.ended(first, 0, Outcome::Succeeded)]);
+    let turn = harness.tell(vec![What::Interrupt { now: false, by: "test".into() }, granted(asks[1], 8)]);
     assert_eq!((launched(&turn).len(), given_back(&turn)), (0, vec![8]));
-    let (turn, mut call) = desk.call(first, 1, 0);
+    let (turn, mut call) = harness.call(first, 1, 0);
     answer(turn);
     assert!(matches!(call.try_recv(), Ok(Ok(Admitted::Go(_)))));
 }

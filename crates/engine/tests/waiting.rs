@@ -3,7 +3,7 @@
 
 use convoke_agent::{Admitted, CallDemand};
 use convoke_engine::{
-    Breaker, Capacity, Core, Effect, Fact, Fence, Limits, Permits, Queue, ServiceLimit, Stated, Store,
+    Breaker, CapacityFact, Core, Effect, Fact, Fence, Limits, Permits, Queue, ServiceLimit, Stated, Store,
     TenantLimit, Turn, What,
 };
 use convoke_govern::Outcome;
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 const SECOND: u64 = 1_000_000;
 
 /// A run whose facts are told by hand, at moments that are said.
-struct Desk {
+struct Harness {
     core: Core,
     events: Vec<Stamped>,
     /// Attempts that were started and have not ended.
@@ -28,8 +28,8 @@ struct Desk {
     leases: u64,
 }
 
-impl Desk {
-    fn new(workflow: &str, at_once: u32, limits: &Limits) -> Desk {
+impl Harness {
+    fn new(workflow: &str, at_once: u32, limits: &Limits) -> Harness {
         let plan = plan_of(workflow, &[("child.yaml", CHILD)]);
         let started = RunStarted {
             run: RunId("run".into()),
@@ -45,14 +45,14 @@ impl Desk {
             configuration: Default::default(),
         };
         let mut scheduler = Scheduler::new(plan);
-        scheduler.keep_house(limits.house());
+        scheduler.set_configured_budgets(limits.configured_budgets());
         let store = Store::new(Box::new(|_| None));
         let mut core = Core::new(scheduler, Permits::new(at_once, limits), store, 1, Timestamp(1));
         let begun = core.stamp(Timestamp(1), Event::RunStarted(Box::new(started)));
         core.scheduler.apply(&begun).unwrap();
-        let mut desk = Desk { core, events: Vec::new(), running: Vec::new(), leases: 0 };
-        desk.at(1, Vec::new());
-        desk
+        let mut harness = Harness { core, events: Vec::new(), running: Vec::new(), leases: 0 };
+        harness.at(1, Vec::new());
+        harness
     }
 
     fn at(&mut self, now: u64, what: Vec<What>) {
@@ -64,9 +64,10 @@ impl Desk {
             match effect {
                 Effect::Launch(task, ..) => self.running.push(task),
                 Effect::Answer(reply, answer) => drop(reply.send(*answer)),
-                Effect::AskCapacity { ask, .. } => {
+                Effect::RequestLease { request, .. } => {
                     self.leases += 1;
-                    granted.push(What::Capacity(Capacity::Granted { ask, fence: Fence(self.leases) }));
+                    granted
+                        .push(What::Capacity(CapacityFact::Granted { request, fence: Fence(self.leases) }));
                 }
                 _ => {}
             }
@@ -163,9 +164,9 @@ parallel: [{name: all, agents: [a, b, sub, each], labels: {tenant: blue, priorit
 for_each: [{name: each, type: for_each, items: [0, 1], as: n, labels: {class: interactive}, agent: {name: i, prompt: i}}]
 ";
     let tenant = TenantLimit { name: "blue".into(), concurrency: Some(stated(2)), ..TenantLimit::default() };
-    let desk = Desk::new(workflow, 60, &Limits { tenants: vec![tenant], ..Limits::default() });
+    let harness = Harness::new(workflow, 60, &Limits { tenants: vec![tenant], ..Limits::default() });
     let labels = |name: &str| {
-        let scheduler = &desk.core.scheduler;
+        let scheduler = &harness.core.scheduler;
         let task = scheduler.tasks().find(|task| scheduler.id(*task).to_string() == name);
         let labels = scheduler.labels(task.unwrap_or_else(|| panic!("{name} is there")));
         format!(
@@ -180,7 +181,7 @@ for_each: [{name: each, type: for_each, items: [0, 1], as: n, labels: {class: in
     assert_eq!(labels("all/sub/g/c1"), "Batch High Some(\"blue\")", "of the step that calls, and around it");
     assert_eq!(labels("all/sub/g/c2"), "Batch High Some(\"green\")", "nearest wins");
     assert_eq!(labels("all/each[0]"), "Interactive Critical Some(\"blue\")");
-    assert_eq!(desk.running.len(), 3, "two of blue at once, and the one of green: {:?}", desk.names());
+    assert_eq!(harness.running.len(), 3, "two of blue at once, and the one of green: {:?}", harness.names());
 }
 
 const TWO: &str = "
@@ -203,28 +204,29 @@ fn waiting_is_bounded_where_that_is_asked() {
     for (workflow, limits) in
         [(own.as_str(), Limits::default()), (&of_group, Limits::default()), (TWO, configured)]
     {
-        let mut desk = Desk::new(workflow, 1, &limits);
-        assert_eq!(desk.names(), ["both/a"]);
-        let due = desk.core.next_wake().expect("there is a bound");
+        let mut harness = Harness::new(workflow, 1, &limits);
+        assert_eq!(harness.names(), ["both/a"]);
+        let due = harness.core.next_wake().expect("there is a bound");
         assert_eq!(due, Timestamp(1 + 5 * SECOND));
-        desk.at(due.0 - 1, Vec::new());
-        assert!(desk.notes(reason::MAX_WAIT).is_empty());
-        desk.at(due.0, Vec::new());
-        assert_eq!(desk.notes(reason::MAX_WAIT), ["both/b"]);
-        let again = desk.events.iter().any(|stamped| matches!(stamped.event, Event::RetryScheduled { .. }));
-        assert!(again && desk.failures().is_empty(), "it is tried again");
+        harness.at(due.0 - 1, Vec::new());
+        assert!(harness.notes(reason::MAX_WAIT).is_empty());
+        harness.at(due.0, Vec::new());
+        assert_eq!(harness.notes(reason::MAX_WAIT), ["both/b"]);
+        let again =
+            harness.events.iter().any(|stamped| matches!(stamped.event, Event::RetryScheduled { .. }));
+        assert!(again && harness.failures().is_empty(), "it is tried again");
         // It waits in vain as often as it may be tried.
-        while desk.failures().is_empty() {
-            let next = desk.core.next_wake().expect("it goes on");
-            desk.at(next.0, Vec::new());
+        while harness.failures().is_empty() {
+            let next = harness.core.next_wake().expect("it goes on");
+            harness.at(next.0, Vec::new());
         }
-        let (task, failure) = desk.failures().remove(0);
+        let (task, failure) = harness.failures().remove(0);
         assert_eq!(
             (task.as_str(), failure.class, failure.reason.as_deref()),
             ("both/b", Class::Capacity, Some(reason::MAX_WAIT))
         );
-        desk.end(due.0 + 900 * SECOND, None);
-        assert!(desk.running.is_empty());
+        harness.end(due.0 + 900 * SECOND, None);
+        assert!(harness.running.is_empty());
     }
 }
 
@@ -239,20 +241,23 @@ agents:
   - {name: c, prompt: c, labels: {class: interactive}}
 parallel: [{name: all, agents: [a, b, c], failure_mode: continue_on_error}]
 ";
-    let mut desk =
-        Desk::new(all, 1, &Limits { queue: Queue { longest: 1, ..Queue::default() }, ..Limits::default() });
-    assert_eq!(desk.running.len(), 1);
-    assert_eq!(desk.notes(reason::QUEUE_FULL), ["all/b"], "not the one that came last");
-    assert!(desk.failures().is_empty(), "and it is tried again: {:?}", desk.failures());
+    let mut harness = Harness::new(
+        all,
+        1,
+        &Limits { queue: Queue { longest: 1, ..Queue::default() }, ..Limits::default() },
+    );
+    assert_eq!(harness.running.len(), 1);
+    assert_eq!(harness.notes(reason::QUEUE_FULL), ["all/b"], "not the one that came last");
+    assert!(harness.failures().is_empty(), "and it is tried again: {:?}", harness.failures());
     let mut now = SECOND;
     for _ in 0..3 {
-        let next = desk.core.next_wake().map_or(now, |next| next.0);
+        let next = harness.core.next_wake().map_or(now, |next| next.0);
         now = now.max(next) + SECOND;
-        desk.end(now, None);
-        desk.at(now + 30 * SECOND, Vec::new());
+        harness.end(now, None);
+        harness.at(now + 30 * SECOND, Vec::new());
         now += 31 * SECOND;
     }
-    assert!(desk.running.is_empty() && desk.failures().is_empty(), "{:?}", desk.failures());
+    assert!(harness.running.is_empty() && harness.failures().is_empty(), "{:?}", harness.failures());
 }
 
 fn broken() -> Failure {
@@ -277,10 +282,10 @@ fn with_breaker() -> Limits {
 /// Three failures in a row of one step leave it alone; then one attempt at a time is made until one goes well.
 #[test]
 fn three_failures_in_a_row_leave_a_step_alone_until_a_probe_goes_well() {
-    let mut desk = Desk::new(&items(""), 1, &with_breaker());
-    (1..=3).for_each(|second| desk.end(second * SECOND, Some(broken())));
-    assert!(desk.running.is_empty(), "the fourth waits");
-    let shut = desk.events.iter().find_map(|stamped| match &stamped.event {
+    let mut harness = Harness::new(&items(""), 1, &with_breaker());
+    (1..=3).for_each(|second| harness.end(second * SECOND, Some(broken())));
+    assert!(harness.running.is_empty(), "the fourth waits");
+    let shut = harness.events.iter().find_map(|stamped| match &stamped.event {
         Event::LimitAdapted(LimitAdapted { resource, to, reason: LimitReason::BreakerOpened, .. }) => {
             Some((resource.clone(), *to))
         }
@@ -291,23 +296,23 @@ fn three_failures_in_a_row_leave_a_step_alone_until_a_probe_goes_well() {
         Some(("breaker:step one openai/m".to_owned(), 33 * SECOND)),
         "and it is said until when"
     );
-    assert_eq!(desk.core.next_wake(), Some(Timestamp(33 * SECOND)));
-    desk.at(33 * SECOND, Vec::new());
-    assert_eq!(desk.running.len(), 1, "a probe");
-    desk.end(34 * SECOND, None);
-    assert_eq!(desk.running.len(), 1, "it is closed again");
+    assert_eq!(harness.core.next_wake(), Some(Timestamp(33 * SECOND)));
+    harness.at(33 * SECOND, Vec::new());
+    assert_eq!(harness.running.len(), 1, "a probe");
+    harness.end(34 * SECOND, None);
+    assert_eq!(harness.running.len(), 1, "it is closed again");
 }
 
 /// Invalid answers count, another role's do not, and a threshold can be switched off.
 #[test]
 fn invalid_answers_count_and_without_a_breaker_nothing_does() {
     let invalid = || Some(Failure::new(Class::InvalidOutput, "not what was asked for"));
-    let mut desk = Desk::new(&items(""), 1, &with_breaker());
-    (1..=3).for_each(|second| desk.end(second * SECOND, invalid()));
-    assert!(desk.running.is_empty());
-    let mut desk = Desk::new(&items(""), 1, &Limits::default());
-    (1..=5).for_each(|second| desk.end(second * SECOND, invalid()));
-    assert_eq!(desk.running.len(), 1);
+    let mut harness = Harness::new(&items(""), 1, &with_breaker());
+    (1..=3).for_each(|second| harness.end(second * SECOND, invalid()));
+    assert!(harness.running.is_empty());
+    let mut harness = Harness::new(&items(""), 1, &Limits::default());
+    (1..=5).for_each(|second| harness.end(second * SECOND, invalid()));
+    assert_eq!(harness.running.len(), 1);
 }
 
 /// Where the workflow says what to do instead, nobody waits for a breaker.
@@ -319,18 +324,18 @@ agents:
   - {name: a, prompt: a, retry: {max_attempts: 5, delay_seconds: 1, backoff: fixed, retry_on: [provider_error]}, on_error: [{to: other}]}
   - {name: other, prompt: o}
 ";
-    let mut desk = Desk::new(workflow, 1, &with_breaker());
+    let mut harness = Harness::new(workflow, 1, &with_breaker());
     for second in [1, 10, 20] {
-        desk.end(second * SECOND, Some(broken()));
-        desk.at((second + 5) * SECOND, Vec::new());
+        harness.end(second * SECOND, Some(broken()));
+        harness.at((second + 5) * SECOND, Vec::new());
     }
     let (task, failure) =
-        desk.failures().pop().expect("it fails at once, though it could be tried twice more");
+        harness.failures().pop().expect("it fails at once, though it could be tried twice more");
     assert_eq!(
         (task.as_str(), failure.class, failure.reason.as_deref()),
         ("a", Class::Capacity, Some(reason::BREAKER_OPEN))
     );
-    assert_eq!(desk.names(), ["other"]);
+    assert_eq!(harness.names(), ["other"]);
 }
 
 /// `max_wait` holds for calls in the middle of an attempt as well; the attempt fails as `capacity` and is tried again.
@@ -339,25 +344,25 @@ fn a_call_in_the_middle_of_an_attempt_waits_no_longer_than_it_may() {
     let workflow = TWO.replace("continue_on_error}", "continue_on_error, max_wait: 5s}");
     let one =
         ServiceLimit { provider: "openai".into(), concurrency: Some(stated(1)), ..ServiceLimit::default() };
-    let mut desk = Desk::new(&workflow, 2, &Limits { services: vec![one], ..Limits::default() });
-    assert_eq!(desk.running.len(), 1, "the first call of an attempt comes with its permit");
-    desk.at(SECOND, Vec::new());
-    let mut first = desk.asks(SECOND, 0, "m");
+    let mut harness = Harness::new(&workflow, 2, &Limits { services: vec![one], ..Limits::default() });
+    assert_eq!(harness.running.len(), 1, "the first call of an attempt comes with its permit");
+    harness.at(SECOND, Vec::new());
+    let mut first = harness.asks(SECOND, 0, "m");
     assert!(first.try_recv().unwrap().is_ok());
-    desk.call_ended(2 * SECOND, 0, Outcome::Succeeded);
-    assert_eq!(desk.running.len(), 2, "between its calls another attempt begins");
-    assert!(desk.asks(2 * SECOND, 1, "m").try_recv().unwrap().is_ok());
-    let mut second = desk.asks(3 * SECOND, 0, "m");
+    harness.call_ended(2 * SECOND, 0, Outcome::Succeeded);
+    assert_eq!(harness.running.len(), 2, "between its calls another attempt begins");
+    assert!(harness.asks(2 * SECOND, 1, "m").try_recv().unwrap().is_ok());
+    let mut second = harness.asks(3 * SECOND, 0, "m");
     assert!(second.try_recv().is_err(), "it waits");
-    assert_eq!(desk.core.next_wake(), Some(Timestamp(8 * SECOND)));
-    desk.at(8 * SECOND, Vec::new());
+    assert_eq!(harness.core.next_wake(), Some(Timestamp(8 * SECOND)));
+    harness.at(8 * SECOND, Vec::new());
     let failure = second.try_recv().unwrap().unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Capacity, Some(reason::MAX_WAIT)));
     assert!(failure.message.contains("waited for the permit of a call for 5 s"), "{failure}");
-    desk.end(9 * SECOND, Some(failure));
-    assert!(desk.failures().is_empty(), "it is tried again");
-    desk.call_ended(10 * SECOND, 0, Outcome::Succeeded);
-    let mut third = desk.asks(11 * SECOND, 0, "m");
+    harness.end(9 * SECOND, Some(failure));
+    assert!(harness.failures().is_empty(), "it is tried again");
+    harness.call_ended(10 * SECOND, 0, Outcome::Succeeded);
+    let mut third = harness.asks(11 * SECOND, 0, "m");
     assert!(third.try_recv().unwrap().is_ok(), "what was given up is not held");
 }
 
@@ -368,22 +373,22 @@ fn a_breaker_is_not_waited_for_for_ever() {
         breaker: Some(Breaker { max_wait_seconds: 100, ..Breaker::default() }),
         ..Limits::default()
     };
-    let mut desk = Desk::new(&items(""), 1, &limits);
-    (1..=3).for_each(|second| desk.end(second * SECOND, Some(broken())));
-    let said = desk.events.iter().any(|stamped| {
+    let mut harness = Harness::new(&items(""), 1, &limits);
+    (1..=3).for_each(|second| harness.end(second * SECOND, Some(broken())));
+    let said = harness.events.iter().any(|stamped| {
         matches!(&stamped.event, Event::Noted { code, message, .. }
             if code == reason::BREAKER_OPEN && message.contains("is open for 30 s") && message.contains("for 100 s at most"))
     });
-    assert!(said, "{:?}", desk.events.last());
-    desk.at(33 * SECOND, Vec::new());
-    desk.end(34 * SECOND, Some(broken()));
-    assert_eq!(desk.core.next_wake(), Some(Timestamp(94 * SECOND)), "the next probe");
-    desk.at(94 * SECOND, Vec::new());
-    desk.end(95 * SECOND, Some(broken()));
-    assert!(desk.failures().iter().all(|(_, failure)| failure.class == Class::Transient));
-    assert_eq!(desk.core.next_wake(), Some(Timestamp(103 * SECOND)), "the end of patience");
-    desk.at(103 * SECOND, Vec::new());
-    let failures = desk.failures();
+    assert!(said, "{:?}", harness.events.last());
+    harness.at(33 * SECOND, Vec::new());
+    harness.end(34 * SECOND, Some(broken()));
+    assert_eq!(harness.core.next_wake(), Some(Timestamp(94 * SECOND)), "the next probe");
+    harness.at(94 * SECOND, Vec::new());
+    harness.end(95 * SECOND, Some(broken()));
+    assert!(harness.failures().iter().all(|(_, failure)| failure.class == Class::Transient));
+    assert_eq!(harness.core.next_wake(), Some(Timestamp(103 * SECOND)), "the end of patience");
+    harness.at(103 * SECOND, Vec::new());
+    let failures = harness.failures();
     let failed = failures.iter().find(|(task, _)| task == "each[5]");
     let (_, failure) = failed.expect("the one that is left fails");
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Capacity, Some(reason::BREAKER_OPEN)));
@@ -393,42 +398,42 @@ fn a_breaker_is_not_waited_for_for_ever() {
 /// A call in the middle of an attempt does not go to what others have found broken: it waits to be the probe.
 #[test]
 fn a_call_in_the_middle_of_an_attempt_looks_at_the_breaker() {
-    let mut desk = Desk::new(&items(""), 2, &with_breaker());
-    let first = desk.running.remove(0);
-    (1..=3).for_each(|second| desk.end(second * SECOND, Some(broken())));
-    desk.running = vec![first];
-    let mut call = desk.asks(4 * SECOND, 0, "m");
+    let mut harness = Harness::new(&items(""), 2, &with_breaker());
+    let first = harness.running.remove(0);
+    (1..=3).for_each(|second| harness.end(second * SECOND, Some(broken())));
+    harness.running = vec![first];
+    let mut call = harness.asks(4 * SECOND, 0, "m");
     assert!(call.try_recv().is_err(), "it waits");
-    desk.at(33 * SECOND, Vec::new());
+    harness.at(33 * SECOND, Vec::new());
     assert!(call.try_recv().unwrap().is_ok(), "and is the probe");
-    assert_eq!(desk.running.len(), 1, "nothing else begins meanwhile");
-    desk.call_ended(34 * SECOND, 0, Outcome::Succeeded);
-    assert!(desk.running.len() > 1, "it is closed again");
-    assert!(desk.asks(35 * SECOND, 0, "m").try_recv().unwrap().is_ok());
+    assert_eq!(harness.running.len(), 1, "nothing else begins meanwhile");
+    harness.call_ended(34 * SECOND, 0, Outcome::Succeeded);
+    assert!(harness.running.len() > 1, "it is closed again");
+    assert!(harness.asks(35 * SECOND, 0, "m").try_recv().unwrap().is_ok());
 }
 
 /// A step with further models goes on with the next one while the breaker of its own is open; the probe asks its own again.
 #[test]
 fn a_chain_of_models_passes_over_the_one_whose_breaker_is_open() {
-    let mut desk = Desk::new(&items(", models: [m, n]"), 1, &with_breaker());
+    let mut harness = Harness::new(&items(", models: [m, n]"), 1, &with_breaker());
     for second in [1, 3, 5] {
-        assert!(desk.asks(second * SECOND, 0, "m").try_recv().unwrap().is_ok());
-        desk.call_ended(second * SECOND + 1, 0, Outcome::Failed);
-        assert!(desk.asks(second * SECOND + 2, 0, "n").try_recv().unwrap().is_ok());
-        desk.call_ended(second * SECOND + 3, 0, Outcome::Succeeded);
-        desk.end((second + 1) * SECOND, None);
+        assert!(harness.asks(second * SECOND, 0, "m").try_recv().unwrap().is_ok());
+        harness.call_ended(second * SECOND + 1, 0, Outcome::Failed);
+        assert!(harness.asks(second * SECOND + 2, 0, "n").try_recv().unwrap().is_ok());
+        harness.call_ended(second * SECOND + 3, 0, Outcome::Succeeded);
+        harness.end((second + 1) * SECOND, None);
     }
-    assert_eq!(desk.running.len(), 1, "the fourth does not wait");
-    let failure = desk.asks(7 * SECOND, 0, "m").try_recv().unwrap().unwrap_err();
+    assert_eq!(harness.running.len(), 1, "the fourth does not wait");
+    let failure = harness.asks(7 * SECOND, 0, "m").try_recv().unwrap().unwrap_err();
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Capacity, Some(reason::BREAKER_OPEN)));
-    assert!(desk.asks(7 * SECOND, 0, "n").try_recv().unwrap().is_ok());
-    desk.call_ended(8 * SECOND, 0, Outcome::Succeeded);
-    desk.end(40 * SECOND, None);
-    assert!(desk.asks(41 * SECOND, 0, "m").try_recv().unwrap().is_ok(), "the probe asks the first model");
-    desk.call_ended(42 * SECOND, 0, Outcome::Failed);
-    assert!(desk.asks(42 * SECOND, 0, "n").try_recv().unwrap().is_ok());
-    desk.call_ended(43 * SECOND, 0, Outcome::Succeeded);
-    desk.end(43 * SECOND, None);
-    let failure = desk.asks(44 * SECOND, 0, "m").try_recv().unwrap().unwrap_err();
+    assert!(harness.asks(7 * SECOND, 0, "n").try_recv().unwrap().is_ok());
+    harness.call_ended(8 * SECOND, 0, Outcome::Succeeded);
+    harness.end(40 * SECOND, None);
+    assert!(harness.asks(41 * SECOND, 0, "m").try_recv().unwrap().is_ok(), "the probe asks the first model");
+    harness.call_ended(42 * SECOND, 0, Outcome::Failed);
+    assert!(harness.asks(42 * SECOND, 0, "n").try_recv().unwrap().is_ok());
+    harness.call_ended(43 * SECOND, 0, Outcome::Succeeded);
+    harness.end(43 * SECOND, None);
+    let failure = harness.asks(44 * SECOND, 0, "m").try_recv().unwrap().unwrap_err();
     assert_eq!(failure.reason.as_deref(), Some(reason::BREAKER_OPEN), "and it is open again");
 }

@@ -11,10 +11,10 @@
 //! - Where a number is refused that was just found to be good, there is a trial (`trial`).
 
 use crate::knowledge::{Call, Change, Knowledge, Push, Round};
-use crate::sample::Sample;
+use crate::tally::Tally;
 
 /// Where two in a hundred are refused or fewer, and the number is believed to be good, nothing is concluded from it.
-const STRAYS: Sample = Sample { calls: 100, refused: 2 };
+const STRAYS: Tally = Tally { calls: 100, refused: 2 };
 
 /// The last calls, over which strays are counted.
 const RECENT: u64 = 1_024;
@@ -64,12 +64,12 @@ impl Knowledge {
     fn enter_round(&mut self, call: Call, of_round: bool) {
         match &mut self.round {
             Some(round) if of_round => {
-                round.sample.refused += 1;
-                round.sample.calls = round.sample.calls.max(round.sample.refused);
+                round.tally.refused += 1;
+                round.tally.calls = round.tally.calls.max(round.tally.refused);
             }
             _ => {
-                let sample = Sample { calls: call.level.max(call.level_after).max(1), refused: 1 };
-                self.round = Some(Round { at: call.ended, sample, cut: false });
+                let tally = Tally { calls: call.level.max(call.level_after).max(1), refused: 1 };
+                self.round = Some(Round { at: call.ended, tally, cut: false });
             }
         }
     }
@@ -87,7 +87,7 @@ impl Knowledge {
     pub(crate) fn count(&mut self, call: Call, refused: bool) {
         self.believed = self.believed.saturating_sub(1);
         if self.believed == 0 {
-            self.usual = Sample::default();
+            self.usual = Tally::default();
         }
         if self.strikes > 0 && self.trial.is_none() {
             self.doubted.add(refused);
@@ -104,7 +104,7 @@ impl Knowledge {
 
     /// Whether what was refused of this round is explained without the number.
     fn is_chance(&self, call: Call) -> bool {
-        let round = self.round.map(|round| round.sample).unwrap_or_default();
+        let round = self.round.map(|round| round.tally).unwrap_or_default();
         let usual = self.usual.by_chance(round.calls);
         !self.is_crowded() && round.refused <= usual.max(self.strays(call, round.calls))
     }
@@ -112,7 +112,7 @@ impl Knowledge {
     /// How many of a round may be refused though nothing is wrong with the number: strays, where it is believed to be good; as
     /// many as there, where more is tried.
     fn strays(&self, call: Call, calls: u64) -> u64 {
-        let recent = Sample { calls: self.recent.calls.max(calls), ..self.recent };
+        let recent = Tally { calls: self.recent.calls.max(calls), ..self.recent };
         match self.is_believed(call.level) {
             true if recent.refused <= STRAYS.by_chance(recent.calls).max(1) => STRAYS.by_chance(calls).max(1),
             true => 0,
@@ -122,17 +122,17 @@ impl Knowledge {
 
     /// Whether so much of the last round was refused that the service is to be left alone for a while.
     pub(crate) fn is_crowded(&self) -> bool {
-        let Some(Round { sample, .. }) = self.round else { return false };
-        self.silent > 0 || (sample.refused >= FEW && sample.refused * CROWD >= sample.calls)
+        let Some(Round { tally, .. }) = self.round else { return false };
+        self.silent > 0 || (tally.refused >= FEW && tally.refused * CROWD >= tally.calls)
     }
 
     /// Whether every call that was under way is refused, be it only one: no answer says otherwise.
     pub(crate) fn is_refused_whole(&self) -> bool {
-        self.round.is_some_and(|round| round.sample.refused >= round.sample.calls)
+        self.round.is_some_and(|round| round.tally.refused >= round.tally.calls)
     }
 
     fn cut(&mut self, call: Call, push: Push) -> Option<Change> {
-        let Round { sample, cut, .. } = self.round?;
+        let Round { tally, cut, .. } = self.round?;
         let from = self.limit.min(push.most.max(call.level_after));
         let (first, tried) = (!cut, !self.is_believed(call.level) && !self.searching);
         if first {
@@ -142,13 +142,13 @@ impl Knowledge {
             // A try that fails like this costs a pause.
             self.calm = self.calm.max(CALM_PAUSES * push.pause).min(LONGEST_CALM);
             // And that many at once is neither chance nor usual.
-            (self.usual, self.believed, self.trial) = (Sample::default(), 0, None);
+            (self.usual, self.believed, self.trial) = (Tally::default(), 0, None);
         }
         self.calm_until = call.ended + push.pause + self.calm;
-        if sample.refused >= sample.calls && call.level_after <= 1 {
-            return self.fall_silent(from.saturating_sub(sample.refused).max(1));
+        if tally.refused >= tally.calls && call.level_after <= 1 {
+            return self.fall_silent(from.saturating_sub(tally.refused).max(1));
         }
-        let good = self.good(call, sample, from, first);
+        let good = self.good(call, tally, from, first);
         // A try that fails goes back to what it began with.
         let before = self.known.filter(|_| tried).unwrap_or(good);
         self.limit = from.min(good).min(before).max(1);
@@ -160,13 +160,13 @@ impl Knowledge {
     }
 
     /// How many are good, as far as this round shows.
-    fn good(&self, call: Call, sample: Sample, from: u64, first: bool) -> u64 {
-        let excess = sample.refused - self.usual.expected(sample.calls).min(sample.refused - 1);
+    fn good(&self, call: Call, tally: Tally, from: u64, first: bool) -> u64 {
+        let excess = tally.refused - self.usual.expected(tally.calls).min(tally.refused - 1);
         // Where few are in flight, they say little about many.
-        let few = sample.calls * 2 < from && !self.is_crowded();
+        let few = tally.calls * 2 < from && !self.is_crowded();
         match (few, first) {
             // Those that are in flight besides are not refused so far.
-            (false, _) => sample.calls.saturating_sub(excess).max(call.level_after.saturating_sub(1)),
+            (false, _) => tally.calls.saturating_sub(excess).max(call.level_after.saturating_sub(1)),
             (true, true) => from.saturating_sub(excess),
             (true, false) => from - 1,
         }
@@ -176,7 +176,7 @@ impl Knowledge {
     fn begin_cut(&mut self, call: Call, from: u64) {
         let tried = !self.is_believed(call.level);
         if call.ended > self.calm_until + FORGIVEN * self.round_trip {
-            (self.strikes, self.doubted) = (0, Sample::default());
+            (self.strikes, self.doubted) = (0, Tally::default());
         }
         if self.strikes == 0 {
             self.goal = from;
@@ -184,7 +184,7 @@ impl Knowledge {
         self.strikes += u64::from(!tried);
         self.stay_calm(tried);
         (self.answers, self.searching) = (0, false);
-        (self.cut_at, self.recent) = (Some(call.ended), Sample::default());
+        (self.cut_at, self.recent) = (Some(call.ended), Tally::default());
         if let Some(round) = &mut self.round {
             round.cut = true;
         }
@@ -198,7 +198,7 @@ impl Knowledge {
         if self.silent == 0 {
             self.silent = 1;
             let collapsed =
-                self.returned && self.round.is_some_and(|round| round.sample.calls * 2 > self.goal);
+                self.returned && self.round.is_some_and(|round| round.tally.calls * 2 > self.goal);
             self.goal = if collapsed { (self.goal / 2).max(1) } else { self.goal };
             (self.trial, self.strikes, self.returned) = (None, 0, false);
         }

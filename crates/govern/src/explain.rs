@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct Standing {
     /// Its name.
     pub name: String,
-    /// Slots, rate, budget or door.
+    /// Slots, rate, budget or breaker.
     pub kind: &'static str,
     /// The limit as configured.
     pub limit: u64,
@@ -33,7 +33,7 @@ pub struct Standing {
     pub waiting: usize,
     /// Until when nobody may start.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shut_until: Option<Timestamp>,
+    pub paused_until: Option<Timestamp>,
     /// It only reports; so many demands it would have kept waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<u64>,
@@ -59,7 +59,7 @@ impl Governor {
 
     fn standing(&mut self, at: usize, now: u64) -> Standing {
         let resource = &mut self.resources[at];
-        let shut = resource.door.shut_until(now);
+        let paused = resource.back_pressure.paused_until(now);
         let broken = resource.breaker.as_ref().and_then(|breaker| breaker.open_until(now));
         Standing {
             name: resource.name.to_string(),
@@ -73,7 +73,7 @@ impl Governor {
             held_back: resource.held_back,
             held_by: Vec::new(),
             waiting: 0,
-            shut_until: shut.max(broken).map(Timestamp),
+            paused_until: paused.max(broken).map(Timestamp),
             audit: resource.is_audit().then_some(resource.would_wait),
         }
     }

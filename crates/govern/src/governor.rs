@@ -8,7 +8,7 @@ use crate::answer::{Admission, NotHeld, Refused, Used};
 use crate::chance::Chance;
 use crate::choose::{Chosen, Survey};
 use crate::hash::Map;
-use crate::knowledge::Lesson;
+use crate::knowledge::Sample;
 use crate::lanes::Lanes;
 use crate::metrics::Tally;
 use crate::rank::{Demand, Place, Rank, Tenant};
@@ -37,7 +37,7 @@ impl Default for Rules {
     }
 }
 
-/// What came back with a permit teaches something about a resource.
+/// What is learned about a resource from how a permit came back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Note {
     pub resource: ResourceId,
@@ -73,8 +73,8 @@ pub struct Governor {
     pub(crate) row: Row,
     pub(crate) tally: Tally,
     pub(crate) chance: Chance,
-    /// What was taught since somebody asked, for all processes.
-    pub(crate) lessons: Vec<(ResourceId, Lesson)>,
+    /// Samples since they were last taken, for all processes.
+    pub(crate) samples: Vec<(ResourceId, Sample)>,
     /// How many wait, by class.
     waiting: Box<[usize; 256]>,
     arrivals: u64,
@@ -106,7 +106,7 @@ impl Governor {
             row: Row::default(),
             tally: Tally::default(),
             chance: Chance::new(rules.seed),
-            lessons: Vec::new(),
+            samples: Vec::new(),
             waiting: Box::new([0; 256]),
             arrivals: 0,
             now: 0,
@@ -350,7 +350,7 @@ impl Governor {
             resource.since_turn += 1;
             resource.would_wait += u64::from(resource.overdrawn_by(need.count, now));
             resource.meter.take(need.count);
-            resource.door.pass(now, &mut self.chance);
+            resource.back_pressure.pass(now, &mut self.chance);
             if resource.adapts() {
                 let probe = resource.breaker.as_mut().is_some_and(|breaker| breaker.enter());
                 notes.push(Note { resource: need.resource, level: resource.meter.used(now), probe });

@@ -7,7 +7,7 @@
 //! starts at the latest when that time has passed and those who hold its slots then have ended.
 //!
 //! Lanes for which something is kept have an order, and an earlier one does not wait for what is kept for a later one;
-//! so they cannot block each other. Nothing is kept for what cannot come by waiting alone: a shut door, an open breaker,
+//! so they cannot block each other. Nothing is kept for what cannot come by waiting alone: back-pressure, an open breaker,
 //! a spent budget, a need above the limit of the moment.
 
 use crate::governor::Governor;

@@ -1,10 +1,10 @@
 //! What is known of how many calls at once a service is good for, as plain data; the rules are in `learn`, `cut`, `grow`
 //! and `trial`.
 //!
-//! All processes of a machine can know the same: it fits into a few words, and a [`Lesson`] changes it in one step,
-//! whoever teaches it. Times are microseconds on one clock, which those who share it agree on.
+//! All processes of a machine can know the same: it fits into a few words, and a [`Sample`] changes it in one step,
+//! whichever process reports it. Times are microseconds on one clock, which those who share it agree on.
 
-use crate::sample::Sample;
+use crate::tally::Tally;
 use crate::trial::Trial;
 use convoke_model::LimitReason;
 
@@ -43,9 +43,9 @@ pub struct Push {
     pub most: u64,
 }
 
-/// What one call teaches everybody who asks the same service.
+/// How one call fared, for every process that asks the same service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lesson {
+pub struct Sample {
     /// When it was made, in microseconds.
     pub began: u64,
     /// When it ended.
@@ -58,11 +58,11 @@ pub struct Lesson {
     pub reason: LimitReason,
 }
 
-impl Lesson {
+impl Sample {
     /// On a clock that shows so many microseconds more, or less.
-    pub fn shifted(self, by: i64) -> Lesson {
+    pub fn shifted(self, by: i64) -> Sample {
         let (began, ended) = (self.began.saturating_add_signed(by), self.ended.saturating_add_signed(by));
-        Lesson { began, ended, ..self }
+        Sample { began, ended, ..self }
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Round {
     /// The moment of that refusal; calls that began later are of the next round.
     pub at: u64,
     /// How many they were, and how many of them were refused so far.
-    pub sample: Sample,
+    pub tally: Tally,
     /// The limit was cut because of them.
     pub cut: bool,
 }
@@ -99,14 +99,14 @@ pub struct Knowledge {
     /// Cuts at numbers that were believed to be good, since it was last found out why.
     pub(crate) strikes: u64,
     /// Calls since the first of these cuts.
-    pub(crate) doubted: Sample,
+    pub(crate) doubted: Tally,
     pub(crate) trial: Option<Trial>,
     /// What the last trial has found: so many are refused whatever the number.
-    pub(crate) usual: Sample,
+    pub(crate) usual: Tally,
     /// For how many more calls that is believed.
     pub(crate) believed: u64,
     /// Calls at numbers that are believed to be good, the last few hundred.
-    pub(crate) recent: Sample,
+    pub(crate) recent: Tally,
     /// Until then the limit stays at what is known.
     pub(crate) calm_until: u64,
     /// How long the last calm was.
@@ -156,16 +156,16 @@ impl Knowledge {
         self.calm_until = now + FIRST_CALM;
     }
 
-    /// Takes a lesson, while so many calls were under way. Says how the limit has changed, where people are told.
-    pub fn take(&mut self, lesson: &Lesson, under_way: u64) -> Option<Change> {
+    /// Takes a sample, while so many calls were under way. Says how the limit has changed, where people are told.
+    pub fn take(&mut self, sample: &Sample, under_way: u64) -> Option<Change> {
         let level_after = under_way.max(1);
         let call = Call {
-            level: lesson.level.max(level_after),
+            level: sample.level.max(level_after),
             level_after,
-            began: lesson.began,
-            ended: lesson.ended,
+            began: sample.began,
+            ended: sample.ended,
         };
-        match lesson.push {
+        match sample.push {
             None => self.succeed(call, NO_LIMIT),
             Some(push) => self.push_back(call, push),
         }
@@ -183,9 +183,9 @@ impl Knowledge {
 
     /// As words; all zero for nothing at all.
     pub fn to_words(&self) -> [u64; 19] {
-        let round = self.round.map_or([0, 0], |round| [round.at + 1, round.sample.to_word()]);
+        let round = self.round.map_or([0, 0], |round| [round.at + 1, round.tally.to_word()]);
         let cut = self.round.is_some_and(|round| round.cut);
-        let (from, tried) = self.trial.map_or((0, 0), |trial| (trial.from, trial.sample.to_word()));
+        let (from, tried) = self.trial.map_or((0, 0), |trial| (trial.from, trial.tally.to_word()));
         [
             self.limit,
             self.known.map_or(0, |known| known + 1),
@@ -220,23 +220,23 @@ impl Knowledge {
     fn of_parts(words: &[u64; 19]) -> Knowledge {
         let [limit, known, goal, at, round, counts, doubted, from, tried, usual, believed, ..] = *words;
         let [.., recent, calm_until, calm, told, round_trip, since, in_a_row, cut_at] = *words;
-        let (sample, cut) = (Sample::of_word(round), counts & 1 == 1);
+        let (tally, cut) = (Tally::of_word(round), counts & 1 == 1);
         Knowledge {
             limit,
             known: known.checked_sub(1),
             goal,
-            round: at.checked_sub(1).map(|at| Round { at, sample, cut }),
+            round: at.checked_sub(1).map(|at| Round { at, tally, cut }),
             cut_at: cut_at.checked_sub(1),
             in_a_row: since.checked_sub(1).map(|since| (since, in_a_row)),
             silent: counts >> 32,
             returned: counts & 2 == 2,
             searching: counts & 4 == 4,
             strikes: (counts & u64::from(u32::MAX)) >> 3,
-            doubted: Sample::of_word(doubted),
-            trial: (from > 0).then_some(Trial { from, sample: Sample::of_word(tried) }),
-            usual: Sample::of_word(usual),
+            doubted: Tally::of_word(doubted),
+            trial: (from > 0).then_some(Trial { from, tally: Tally::of_word(tried) }),
+            usual: Tally::of_word(usual),
             believed,
-            recent: Sample::of_word(recent),
+            recent: Tally::of_word(recent),
             calm_until,
             calm,
             answers: told >> 32,
@@ -270,9 +270,9 @@ fn flags(flags: [bool; 3]) -> u64 {
 mod tests {
     use super::*;
 
-    fn refusal(began: u64) -> Lesson {
+    fn refusal(began: u64) -> Sample {
         let push = Some(Push { pause: 1_000, most: 300 });
-        Lesson { began, ended: began + 100, level: 1, push, reason: LimitReason::RateLimited }
+        Sample { began, ended: began + 100, level: 1, push, reason: LimitReason::RateLimited }
     }
 
     #[test]
@@ -292,8 +292,8 @@ mod tests {
         let mut known = Knowledge::from_start(9);
         known.strikes = 1;
         known.take(&refusal(5_000), 9);
-        known.usual = Sample { calls: 90, refused: 7 };
-        known.trial = Some(Trial { from: 9, sample: Sample { calls: 3, refused: 1 } });
+        known.usual = Tally { calls: 90, refused: 7 };
+        known.trial = Some(Trial { from: 9, tally: Tally { calls: 3, refused: 1 } });
         assert_eq!(Knowledge::of_words(&known.to_words()), known);
         assert_eq!(known.shifted(700).shifted(-700), known);
         assert!(known.shifted(700).round.unwrap().at > known.round.unwrap().at);

@@ -20,7 +20,7 @@
 //!   it gets one of the next `2 * t * (a + 1) * (p + l + 3)` grants of `r`.
 //! - **Ranks mean what they say.** Outside the turns of the longest waiting: class, then tenants in turn (at most two in
 //!   a row while another fits, or as weights say), then priority, path, order, age. No priority is ever changed by waiting.
-//! - **Exact books.** What is taken is given back once; giving back what nobody holds is an error and changes nothing.
+//! - **Exact accounts.** What is taken is given back once; giving back what nobody holds is an error and changes nothing.
 //! - **Accepted work is never thrown out.** The queue is bounded: what can never fit is refused at once; what comes when it
 //!   is full takes the place of a demand of a lower class that has not begun ([`Governor::give_way`]), or is refused.
 //!
@@ -29,13 +29,13 @@
 
 mod adapt;
 mod answer;
+mod back_pressure;
 mod breaker;
 mod by_age;
 mod chance;
 mod choose;
 mod class;
 mod cut;
-mod door;
 mod explain;
 mod governor;
 mod grow;
@@ -52,12 +52,12 @@ mod observe;
 mod rank;
 mod resource;
 mod retire;
-mod sample;
 mod settle;
 mod shape;
 mod share;
 mod spec;
 mod split;
+mod tally;
 mod tenants;
 mod trial;
 
@@ -67,7 +67,7 @@ pub use adapt::{Adapted, Outcome};
 pub use answer::{Admission, NotHeld, Refused, Used};
 pub use explain::Standing;
 pub use governor::{Governor, Rules};
-pub use knowledge::{Change, Knowledge, Lesson, Push};
+pub use knowledge::{Change, Knowledge, Push, Sample};
 pub use metrics::Metrics;
 pub use observe::{Learned, LearnedLimit};
 pub use rank::{Demand, Rank, Tenant};

@@ -17,7 +17,7 @@ pub(crate) enum Meter {
     Slots { used: u64 },
     Rate(Rate),
     Budget(Budget),
-    Door,
+    Breaker,
 }
 
 impl Meter {
@@ -26,7 +26,7 @@ impl Meter {
             Kind::Slots => Meter::Slots { used: 0 },
             Kind::Rate(rules) => Meter::Rate(Rate::new(*rules)),
             Kind::Budget(rules) => Meter::Budget(Budget::new(rules.period == Period::Day, rules.audit)),
-            Kind::Door => Meter::Door,
+            Kind::Breaker => Meter::Breaker,
         }
     }
 
@@ -37,14 +37,14 @@ impl Meter {
             Meter::Slots { used } => *used,
             Meter::Rate(rate) => rate.used(now),
             Meter::Budget(budget) => budget.used(now),
-            Meter::Door => 0,
+            Meter::Breaker => 0,
         }
     }
 
     /// When `count` will fit into `room`, if that is only a matter of time.
     pub fn fits_at(&self, count: u64, room: u64, now: u64) -> Option<u64> {
         match self {
-            Meter::Slots { .. } | Meter::Door => None,
+            Meter::Slots { .. } | Meter::Breaker => None,
             Meter::Rate(rate) => rate.fits_at(count, room),
             Meter::Budget(budget) => budget.fits_at(count, room, now),
         }
@@ -56,7 +56,7 @@ impl Meter {
             Meter::Slots { used } => *used += count,
             Meter::Rate(rate) => rate.reserve(count),
             Meter::Budget(budget) => budget.reserve(count),
-            Meter::Door => {}
+            Meter::Breaker => {}
         }
     }
 
@@ -67,7 +67,7 @@ impl Meter {
             Meter::Slots { used: out } => *out = out.checked_sub(taken).expect("slots given back were taken"),
             Meter::Rate(rate) => rate.settle(taken, used, now),
             Meter::Budget(budget) => budget.settle(taken, used, now),
-            Meter::Door => {}
+            Meter::Breaker => {}
         }
     }
 
@@ -75,7 +75,7 @@ impl Meter {
     pub fn spent(&mut self, now: u64) -> Option<u64> {
         match self {
             Meter::Budget(budget) => Some(budget.spent(now)),
-            Meter::Slots { .. } | Meter::Rate(_) | Meter::Door => None,
+            Meter::Slots { .. } | Meter::Rate(_) | Meter::Breaker => None,
         }
     }
 }

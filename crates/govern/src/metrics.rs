@@ -104,7 +104,7 @@ impl Governor {
     }
 
     fn utilisation(&mut self, now: u64) -> BTreeMap<String, f64> {
-        let counted = self.resources.iter_mut().filter(|r| r.kind != Kind::Door && !r.retired);
+        let counted = self.resources.iter_mut().filter(|r| r.kind != Kind::Breaker && !r.retired);
         let parts = counted.map(|resource| {
             let (used, limit) = (resource.meter.used(now), resource.effective());
             (resource.name.to_string(), if limit == 0 { 1.0 } else { used as f64 / limit as f64 })

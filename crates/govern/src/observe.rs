@@ -1,9 +1,9 @@
-//! What calls and answers teach, and what is kept of it across runs.
+//! What is learned from calls and answers, and what is kept of it across runs.
 
 use crate::adapt::{Adapted, Outcome};
 use crate::breaker::Pass;
 use crate::governor::{Governor, Note, Permit};
-use crate::knowledge::{Call, Change, Knowledge, Lesson, Push};
+use crate::knowledge::{Call, Change, Knowledge, Push, Sample};
 use crate::meter::Meter;
 use crate::spec::ResourceId;
 use convoke_model::{LimitReason, LimitSetting, Timestamp};
@@ -42,7 +42,7 @@ impl Learned {
 }
 
 impl Governor {
-    /// What a call that came back teaches about everything that it used.
+    /// Learns from a call that came back, about everything that it used.
     pub(crate) fn learn(&mut self, permit: &Permit, outcome: Outcome, now: u64) -> Vec<Adapted> {
         let mut adapted = Vec::new();
         for note in &permit.notes {
@@ -55,7 +55,7 @@ impl Governor {
     fn mind_breaker(&mut self, note: &Note, outcome: Outcome, now: u64) -> Option<Adapted> {
         let breaker = self.resources[note.resource.index()].breaker.as_mut()?;
         let (reason, to) = breaker.observe(outcome, note.probe, now)?;
-        let (setting, at) = (LimitSetting::ShutUntil, Timestamp(now));
+        let (setting, at) = (LimitSetting::PausedUntil, Timestamp(now));
         Some(Adapted { resource: note.resource, setting, from: 0, to, reason, at })
     }
 
@@ -92,14 +92,14 @@ impl Governor {
         let matters = learner.knowledge.was_refused();
         let change = learner.succeed(call);
         resource.refresh();
-        if !resource.taught {
+        if !resource.learns_together {
             adapted.extend(change.map(|change| limit(id, change, Outcome::Succeeded, call.ended)));
         } else if matters {
-            self.lessons.push((id, lesson(call, None, LimitReason::Recovered)));
+            self.samples.push((id, sample(call, None, LimitReason::Recovered)));
         }
     }
 
-    /// Too many at once: the limit falls, here at once, and for all who learn together by a lesson.
+    /// Too many at once: the limit falls, here at once, and for all processes that learn together by a sample.
     fn learn_limit(
         &mut self,
         id: ResourceId,
@@ -111,15 +111,15 @@ impl Governor {
         let resource = &mut self.resources[id.index()];
         let Some(learner) = &mut resource.learner else { return };
         let change = learner.push_back(call, push);
-        if resource.taught {
-            self.lessons.push((id, lesson(call, Some(push), outcome.reason())));
+        if resource.learns_together {
+            self.samples.push((id, sample(call, Some(push), outcome.reason())));
         } else {
             adapted.extend(change.map(|change| limit(id, change, outcome, call.ended)));
         }
         resource.refresh();
     }
 
-    /// The provider asks for less: the limit falls; and if that is about more than a stray call, the door is shut for
+    /// The provider asks for less: the limit falls; and if that is about more than a stray call, the resource pauses for
     /// everybody.
     fn push_back(
         &mut self,
@@ -145,20 +145,21 @@ impl Governor {
         // A moment that the service names holds for everybody, unless other calls under way show that it is about one.
         let asked_for = said.is_some() && knows(Knowledge::is_refused_whole);
         if (knows(Knowledge::is_crowded) || asked_for) && new {
-            // People are told that it is shut, and not of each call that says so again.
-            let shut = self.shut_door(id, now, pause).filter(|(from, _)| *from == 0);
-            let (setting, reason, at) = (LimitSetting::ShutUntil, outcome.reason(), Timestamp(now));
-            adapted.extend(shut.map(|(from, to)| Adapted { resource: id, setting, from, to, reason, at }));
+            // People are told that it pauses, and not of each call that says so again.
+            let paused = self.pause_resource(id, now, pause).filter(|(from, _)| *from == 0);
+            let (setting, reason, at) = (LimitSetting::PausedUntil, outcome.reason(), Timestamp(now));
+            adapted.extend(paused.map(|(from, to)| Adapted { resource: id, setting, from, to, reason, at }));
         }
         adapted.append(&mut limits);
     }
 
-    /// Shuts a door for a while, and opens it a little at a time. Until when it was shut and is, if that is later.
-    fn shut_door(&mut self, id: ResourceId, now: u64, pause: u64) -> Option<(u64, u64)> {
+    /// Pauses a resource for a while, and resumes a little at a time. Until when it paused and pauses now, if that is later.
+    fn pause_resource(&mut self, id: ResourceId, now: u64, pause: u64) -> Option<(u64, u64)> {
         let resource = &mut self.resources[id.index()];
         let crowd = resource.learner.as_ref().map_or(resource.effective(), |learner| learner.limit());
-        let (from, until) = (resource.door.shut_until(now).unwrap_or(0), now.saturating_add(pause));
-        resource.door.shut(until, pause / 8, crowd, &mut self.chance);
+        let (from, until) =
+            (resource.back_pressure.paused_until(now).unwrap_or(0), now.saturating_add(pause));
+        resource.back_pressure.pause(until, pause / 8, crowd, &mut self.chance);
         (until > from).then_some((from, until))
     }
 
@@ -167,15 +168,15 @@ impl Governor {
         self.resources[resource.index()].learner.is_some()
     }
 
-    /// From now on what is learned of a resource is learned by all processes together: calls are [lessons](Self::lessons),
+    /// From now on what is learned of a resource is learned by all processes together: calls are [samples](Self::samples),
     /// and what follows from them is [told](Self::know).
     pub fn learn_together(&mut self, resource: ResourceId) {
-        self.resources[resource.index()].taught = true;
+        self.resources[resource.index()].learns_together = true;
     }
 
-    /// What calls have taught since this was last asked.
-    pub fn lessons(&mut self) -> Vec<(ResourceId, Lesson)> {
-        std::mem::take(&mut self.lessons)
+    /// The samples since this was last asked.
+    pub fn samples(&mut self) -> Vec<(ResourceId, Sample)> {
+        std::mem::take(&mut self.samples)
     }
 
     /// What all processes together know of a resource by now. `ahead`: somebody else keeps to it, and so many more may be
@@ -190,11 +191,11 @@ impl Governor {
     }
 
     /// Another process was told by the provider to come back later: so are we. Later only, never earlier.
-    pub fn shut(&mut self, resource: ResourceId, until: Timestamp, now: Timestamp) -> Option<Adapted> {
+    pub fn pause(&mut self, resource: ResourceId, until: Timestamp, now: Timestamp) -> Option<Adapted> {
         let now = self.tick(now);
         let pause = until.0.saturating_sub(now).min(LONGEST_PAUSE.as_micros() as u64);
-        let (from, to) = self.shut_door(resource, now, pause)?;
-        let (setting, reason) = (LimitSetting::ShutUntil, LimitReason::Shared);
+        let (from, to) = self.pause_resource(resource, now, pause)?;
+        let (setting, reason) = (LimitSetting::PausedUntil, LimitReason::Shared);
         Some(Adapted { resource, setting, from, to, reason, at: Timestamp(now) })
     }
 
@@ -219,9 +220,9 @@ impl Governor {
     }
 
     /// Whether the provider said to come back later.
-    pub fn is_shut(&mut self, resource: ResourceId, now: Timestamp) -> bool {
+    pub fn is_paused(&mut self, resource: ResourceId, now: Timestamp) -> bool {
         let now = self.tick(now);
-        self.resources[resource.index()].door.shut_until(now).is_some()
+        self.resources[resource.index()].back_pressure.paused_until(now).is_some()
     }
 
     /// What an answer says about the provider's limits: never more than it says, and room for others who use the same
@@ -293,6 +294,6 @@ fn limit(resource: ResourceId, change: Change, outcome: Outcome, now: u64) -> Ad
     }
 }
 
-fn lesson(call: Call, push: Option<Push>, reason: LimitReason) -> Lesson {
-    Lesson { began: call.began, ended: call.ended, level: call.level, push, reason }
+fn sample(call: Call, push: Option<Push>, reason: LimitReason) -> Sample {
+    Sample { began: call.began, ended: call.ended, level: call.level, push, reason }
 }

@@ -1,10 +1,10 @@
-//! A resource at work: its limits, its meter, its door.
+//! A resource at work: its limits, its meter, its pressure.
 //!
 //! What counts is the smallest of what is configured, what this process holds of it, what the provider says and what
 //! was learned. Keeps true: the effective limit is up to date after every change of one of them.
 
+use crate::back_pressure::BackPressure;
 use crate::breaker::{Breaker, Pass};
-use crate::door::Door;
 use crate::learn::Learner;
 use crate::meter::Meter;
 use crate::spec::{Kind, Origin, Spec};
@@ -23,11 +23,11 @@ pub(crate) struct Resource {
     pub seen: Option<u64>,
     pub learner: Option<Learner>,
     /// What is learned of it is learned by all processes together.
-    pub taught: bool,
+    pub learns_together: bool,
     /// All processes together keep to what was learned: so many more than that are let in here, to be there when one ends.
     pub ahead: u64,
     pub breaker: Option<Breaker>,
-    pub door: Door,
+    pub back_pressure: BackPressure,
     pub meter: Meter,
     /// Grants of it since the last turn of the longest waiting.
     pub since_turn: u64,
@@ -61,10 +61,10 @@ impl Resource {
             limit: spec.limit,
             origin: spec.origin,
             share: None,
-            taught: false,
+            learns_together: false,
             ahead: 0,
             seen: None,
-            door: Door::default(),
+            back_pressure: BackPressure::default(),
             since_turn: 0,
             held_back: 0,
             would_wait: 0,
@@ -109,9 +109,9 @@ impl Resource {
 
     /// How much more could be in use if this process held all of it.
     pub fn room_beyond_share(&mut self, now: u64) -> u64 {
-        let shut = self.door.opens(now).is_some();
+        let paused = self.back_pressure.blocked_until(now).is_some();
         let broken = self.breaker.as_ref().is_some_and(|breaker| breaker.pass(now) != Pass::Free);
-        match shut || broken {
+        match paused || broken {
             true => 0,
             false if self.is_audit() => u64::MAX,
             false => self.beyond_share().saturating_sub(self.meter.used(now)),
@@ -121,8 +121,8 @@ impl Resource {
     /// Whether somebody who needs `count` can be admitted, if `kept` is kept free for others.
     #[inline]
     pub fn fit(&mut self, count: u64, kept: u64, now: u64) -> Fit {
-        if let Some(opens) = self.door.opens(now) {
-            return Fit::Short(Some(opens));
+        if let Some(until) = self.back_pressure.blocked_until(now) {
+            return Fit::Short(Some(until));
         }
         if let Some(Pass::Wait(until)) = self.breaker.as_ref().map(|breaker| breaker.pass(now)) {
             return Fit::Short(until);
@@ -146,7 +146,7 @@ impl Resource {
 
     /// Whether waiting and the ends of others are all that it takes for `count` to fit.
     pub fn will_fit(&mut self, count: u64, now: u64) -> bool {
-        let open = self.door.opens(now).is_none();
+        let open = self.back_pressure.blocked_until(now).is_none();
         let closed = self.breaker.as_ref().is_none_or(Breaker::is_closed);
         let spent = match &mut self.meter {
             Meter::Budget(budget) => budget.spent(now),
@@ -168,7 +168,7 @@ impl Resource {
         }
     }
 
-    /// Whether calls teach something about it.
+    /// Whether something is learned about it from calls.
     pub fn adapts(&self) -> bool {
         self.learner.is_some() || self.breaker.is_some()
     }

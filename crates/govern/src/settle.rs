@@ -33,7 +33,7 @@ impl Governor {
             match &mut self.resources[resource.index()].meter {
                 Meter::Rate(rate) => rate.count(used.count, now),
                 Meter::Budget(budget) => budget.spend(used.count, now),
-                Meter::Slots { .. } | Meter::Door => {}
+                Meter::Slots { .. } | Meter::Breaker => {}
             }
             next = self.parent(resource);
         }

@@ -86,7 +86,7 @@ impl Governor {
 impl Resource {
     fn rounded(&self, count: u64) -> u64 {
         let rounded = match self.kind {
-            Kind::Slots | Kind::Door => count,
+            Kind::Slots | Kind::Breaker => count,
             Kind::Rate(_) | Kind::Budget(_) => round_up(count),
         };
         // Rounding alone must not make it too much.

@@ -84,8 +84,8 @@ pub enum Kind {
     Rate(RateRules),
     /// Spent once.
     Budget(BudgetRules),
-    /// Not counted at all: open, or shut until a moment. For breakers of things that have no limit of their own.
-    Door,
+    /// Not counted at all: closed, or open until a moment. For breakers of things that have no limit of their own.
+    Breaker,
 }
 
 impl Kind {
@@ -95,7 +95,7 @@ impl Kind {
             Kind::Slots => "slots",
             Kind::Rate(_) => "rate",
             Kind::Budget(_) => "budget",
-            Kind::Door => "door",
+            Kind::Breaker => "breaker",
         }
     }
 }
@@ -184,7 +184,7 @@ pub struct Spec {
     pub origin: Origin,
     /// Slots only: learn how many are good for, beginning with this many. `limit` is then the most.
     pub learn_from: Option<u64>,
-    /// Shut the door after failures in a row.
+    /// Refuse everything for a while after failures in a row.
     pub breaker: Option<BreakerRules>,
 }
 
@@ -234,8 +234,8 @@ impl Spec {
     }
 
     /// A breaker without a limit.
-    pub fn door(name: impl Into<String>, breaker: BreakerRules) -> Spec {
-        Spec::new(name, Kind::Door, u64::MAX).breaker(breaker)
+    pub fn breaker_only(name: impl Into<String>, breaker: BreakerRules) -> Spec {
+        Spec::new(name, Kind::Breaker, u64::MAX).breaker(breaker)
     }
 
     /// Says who set the limit.
@@ -323,7 +323,7 @@ mod tests {
         let learned = Spec::budget("b", 1, BudgetRules::money()).learn_from(1);
         assert_eq!(learned.fault(), Some(Misconfigured::Learning("b".into())));
         let never = BreakerRules { failures: 0, ..BreakerRules::default() };
-        assert_eq!(Spec::door("d", never).fault(), Some(Misconfigured::Breaker("d".into())));
+        assert_eq!(Spec::breaker_only("d", never).fault(), Some(Misconfigured::Breaker("d".into())));
         assert_eq!(Spec::budget("b", 0, BudgetRules::money()).fault(), None, "no money is a budget too");
     }
 }

@@ -5,7 +5,7 @@
 //! and the part that is refused is usual for a while.
 
 use crate::knowledge::{Change, Knowledge};
-use crate::sample::Sample;
+use crate::tally::Tally;
 
 /// A trial that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) struct Trial {
     /// The limit before.
     pub from: u64,
     /// The calls of the trial.
-    pub sample: Sample,
+    pub tally: Tally,
 }
 
 /// The fewest calls of a trial, and the most.
@@ -39,39 +39,39 @@ impl Knowledge {
         let fewer = if self.doubted.thousandths() < MANY { from * 3 / 4 } else { from / 2 };
         self.limit = self.limit.min(fewer).max(1);
         self.known = Some(self.limit);
-        self.trial = Some(Trial { from, sample: Sample::default() });
+        self.trial = Some(Trial { from, tally: Tally::default() });
     }
 
     /// A call of a trial was refused.
     pub(crate) fn refused_in_trial(&mut self, now: u64) -> Option<Change> {
-        self.trial.as_mut()?.sample.add(true);
+        self.trial.as_mut()?.tally.add(true);
         self.conclude(now)
     }
 
     /// A call of a trial was answered.
     pub(crate) fn answered_in_trial(&mut self, now: u64) -> Option<Change> {
-        self.trial.as_mut()?.sample.add(false);
+        self.trial.as_mut()?.tally.add(false);
         self.conclude(now)
     }
 
     fn conclude(&mut self, now: u64) -> Option<Change> {
-        let Trial { from, sample } = self.trial?;
+        let Trial { from, tally } = self.trial?;
         let before = self.doubted.thousandths().clamp(1, 1_000);
         let enough = (REFUSALS * 1_000 / before).clamp(CALLS.0, CALLS.1);
-        if sample.calls < enough {
+        if tally.calls < enough {
             return None;
         }
         self.trial = None;
-        let fewer_helps = sample.thousandths() <= border(from, self.limit, before);
+        let fewer_helps = tally.thousandths() <= border(from, self.limit, before);
         if !fewer_helps {
-            self.usual = sample.together(self.doubted);
+            self.usual = tally.together(self.doubted);
             self.believed = BELIEVED;
             self.limit = self.goal.clamp(from, 2 * from);
             self.known = Some(self.limit);
         }
         (self.goal, self.searching) = (from.max(self.limit), fewer_helps);
-        self.recent = sample;
-        (self.strikes, self.doubted, self.answers) = (0, Sample::default(), 0);
+        self.recent = tally;
+        (self.strikes, self.doubted, self.answers) = (0, Tally::default(), 0);
         // What was refused before is found again at once, and not passed soon.
         self.calm = if fewer_helps { (2 * self.calm).max(CALM_TRIPS * self.round_trip) } else { 0 };
         self.calm_until = now + self.calm;

@@ -1,13 +1,13 @@
-//! What calls teach: breakers with probes, limits that providers name, what is kept of it.
+//! What is learned from calls: breakers with probes, limits that providers name, what is kept of it.
 
-mod desk;
+mod kit;
 
 use convoke_govern::{
     Admission, Amount, BreakerRules, Counts, Demand, Governor, Learned, LearnedLimit, Origin, Outcome, Rank,
     ResourceId, Rules, Spec, Used,
 };
 use convoke_model::{Class, Failure, LimitReason, LimitSetting, Timestamp};
-use desk::{NOW, ask, free, grant};
+use kit::{NOW, ask, free, grant};
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000;
@@ -31,8 +31,8 @@ fn call(governor: &mut Governor, key: u64, needs: &[Amount], outcome: Outcome, n
 fn a_dead_provider_is_left_alone_and_probed() {
     let mut governor = Governor::with(Rules::default());
     let slots = governor.add(Spec::slots("slots", 9)).expect("a limit");
-    let dead = governor.add(Spec::door("provider:dead", RULES)).expect("a door");
-    let fine = governor.add(Spec::door("provider:fine", RULES)).expect("a door");
+    let dead = governor.add(Spec::breaker_only("provider:dead", RULES)).expect("a breaker");
+    let fine = governor.add(Spec::breaker_only("provider:fine", RULES)).expect("a breaker");
     let (to_dead, to_fine) =
         ([Amount::of(slots, 1), Amount::of(dead, 1)], [Amount::of(slots, 1), Amount::of(fine, 1)]);
     for key in 0..4 {
@@ -111,7 +111,7 @@ fn a_refusal_shuts_the_door_for_everybody_and_says_so() {
     let until = NOW.0 + 7 * SECOND;
     let expected = [
         (LimitSetting::Limit, 10, 8, LimitReason::RateLimited),
-        (LimitSetting::ShutUntil, 0, until, LimitReason::RateLimited),
+        (LimitSetting::PausedUntil, 0, until, LimitReason::RateLimited),
         (LimitSetting::Limit, 8, 6, LimitReason::RateLimited),
     ];
     assert_eq!(told, expected, "one of ten is a stray, two are a limit, four ask everybody to wait");
@@ -120,7 +120,7 @@ fn a_refusal_shuts_the_door_for_everybody_and_says_so() {
         Admission::Blocked { until: Some(opens), .. } => assert!(opens.0 >= until, "never earlier"),
         other => panic!("{other:?}"),
     }
-    assert_eq!(governor.explain(NOW)[0].shut_until, Some(Timestamp(until)));
+    assert_eq!(governor.explain(NOW)[0].paused_until, Some(Timestamp(until)));
 }
 
 #[test]
@@ -160,12 +160,12 @@ fn what_is_too_old_is_forgotten() {
 #[test]
 fn invalid_answers_open_a_breaker() {
     let mut governor = Governor::with(Rules::default());
-    let door = governor.add(Spec::door("step", BreakerRules::default())).expect("a door");
-    let needs = [Amount::of(door, 1)];
+    let step = governor.add(Spec::breaker_only("step", BreakerRules::default())).expect("a breaker");
+    let needs = [Amount::of(step, 1)];
     for key in 0..2 {
         assert_eq!(call(&mut governor, key, &needs, Outcome::Invalid, NOW.0), 0);
-        assert_eq!(governor.broken_until(door, NOW), None);
+        assert_eq!(governor.broken_until(step, NOW), None);
     }
     assert_eq!(call(&mut governor, 2, &needs, Outcome::Invalid, NOW.0), 1, "the third opens it");
-    assert_eq!(governor.broken_until(door, NOW), Some(Timestamp(NOW.0 + 30 * SECOND)));
+    assert_eq!(governor.broken_until(step, NOW), Some(Timestamp(NOW.0 + 30 * SECOND)));
 }

@@ -1,13 +1,13 @@
 //! Money: reserved at the worst case, settled at what it cost, and what happens when it is gone.
 
-mod desk;
+mod kit;
 
 use convoke_govern::{
     Admission, Amount, BudgetRules, Demand, Governor, Misconfigured, Outcome, Period, Rank, Refused,
     ResourceId, Rules, Spec, Used, WhenSpent,
 };
 use convoke_model::Timestamp;
-use desk::{NOW, ask, free, grant};
+use kit::{NOW, ask, free, grant};
 
 const DAY: u64 = 86_400_000_000;
 

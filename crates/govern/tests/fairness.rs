@@ -1,9 +1,9 @@
 //! Tenants take turns.
 
-mod desk;
+mod kit;
 
 use convoke_govern::{Amount, Governor, Rank, Rules, Spec, Tenant};
-use desk::{Dice, ask, free, grant};
+use kit::{Dice, ask, free, grant};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! What a process holds of what all processes share.
 
-mod desk;
+mod kit;
 
 use convoke_govern::{Amount, Governor, Lack, Rank, Rules, Spec};
-use desk::{NOW, ask, free, grant};
+use kit::{NOW, ask, free, grant};
 
 #[test]
 fn grants_come_from_what_is_held_and_the_rest_is_told() {

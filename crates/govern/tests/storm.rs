@@ -84,7 +84,7 @@ impl Storm {
         }
     }
 
-    /// As the engine does it: calls are lessons for a table, and the governor is told when the table's limit changes.
+    /// As the engine does it: calls are samples for a table, and the governor is told when the table's limit changes.
     fn learning(mut self, together: bool) -> Storm {
         if together {
             self.governor.learn_together(self.model);
@@ -95,10 +95,10 @@ impl Storm {
 
     fn share(&mut self) {
         let under_way = self.governor.used(self.model, Timestamp(self.now));
-        for (id, lesson) in self.governor.lessons() {
+        for (id, sample) in self.governor.samples() {
             let Some(shared) = &mut self.shared else { return };
             let before = shared.limit();
-            let change = shared.take(&lesson, under_way + 1);
+            let change = shared.take(&sample, under_way + 1);
             if change.is_some() || before != shared.limit() {
                 self.governor.know(id, *shared, 0);
             }
@@ -268,9 +268,9 @@ fn full_again_within_twice_the_pause() {
     for start in [8, 64, 300] {
         let mut storm = Storm::new(start, 300, 40, 3_000);
         storm.run(300);
-        let shut = storm.adapted.iter().find(|adapted| adapted.setting == LimitSetting::ShutUntil);
+        let paused = storm.adapted.iter().find(|adapted| adapted.setting == LimitSetting::PausedUntil);
         // Where few are refused at a time, nobody has to wait for the others.
-        let opened = shut.map_or(storm.refused[0], |shut| shut.to);
+        let opened = paused.map_or(storm.refused[0], |paused| paused.to);
         let from = opened + 2 * RETRY_AFTER;
         let per_second = storm.answered_between(from, from + 1_000 * MS);
         assert!(per_second >= 190, "from {start}: {per_second} answers in a second of 200");
@@ -379,7 +379,7 @@ fn random_errors_do_not_make_it_slow() {
     }
 }
 
-/// One error is one error: the limit falls by one at most, the door stays open, and the limit is back at once.
+/// One error is one error: the limit falls by one at most, the resource does not pause, and the limit is back at once.
 #[test]
 fn one_stray_refusal_costs_one() {
     for at in [0, 1_000 * MS] {

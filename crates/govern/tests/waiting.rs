@@ -1,9 +1,9 @@
 //! How long anybody can be kept waiting: never longer than the bound that the crate states.
 
-mod desk;
+mod kit;
 
 use convoke_govern::{Amount, Governor, Rank, Rules, Spec};
-use desk::{Dice, ask, free, grant};
+use kit::{Dice, ask, free, grant};
 
 /// A hundred thousand schedules, in four parts.
 const SCHEDULES: u64 = 25_000;
@@ -158,7 +158,7 @@ fn slots_do_not_stand_idle_for_who_waits_for_a_rate() {
     assert!(next(&mut governor, &small) && next(&mut governor, &small), "it is passed twice");
     assert!(!next(&mut governor, &small), "and not a third time");
     assert!((0..50).all(|_| next(&mut governor, &other)), "who needs no tokens is not affected");
-    let minute = Timestamp(desk::NOW.0 + 61_000_000);
+    let minute = Timestamp(kit::NOW.0 + 61_000_000);
     assert_eq!(governor.admit(minute), convoke_govern::Admission::Granted(2));
 }
 

@@ -22,5 +22,5 @@ pub use fold::IllegalEvent;
 pub use outputs::Outputs;
 pub use resume::{Changed, NotReopened, Reopening, changed, reopen, replayable};
 pub use scheduler::{Command, Scheduler, Turn};
-pub use state::{End, Finished, House, Owner, Payer, State, TaskIx, TaskState};
+pub use state::{BudgetScope, ConfiguredBudgets, End, Finished, Owner, State, TaskIx, TaskState};
 pub use view::View;

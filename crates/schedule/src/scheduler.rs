@@ -6,7 +6,7 @@
 use crate::composite::{Composite, Composites};
 use crate::fold::IllegalEvent;
 use crate::outputs::Outputs;
-use crate::state::{Alarm, FrameIx, House, State, TaskIx, Todo};
+use crate::state::{Alarm, ConfiguredBudgets, FrameIx, State, TaskIx, Todo};
 use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
 use convoke_plan::template::Cancellation;
@@ -23,7 +23,7 @@ pub enum Command {
     /// Stop the running attempt.
     Abort(TaskIx),
     /// Look whether files exist that a decision depends on; `FilesSeen` answers.
-    Look {
+    LookUpFiles {
         /// The task that is decided about.
         task: TaskIx,
         /// The files, below the folder of the run.
@@ -109,7 +109,7 @@ impl Scheduler {
     /// A scheduler for the same plan under the same budgets that has seen nothing yet.
     pub fn begun_anew(&self) -> Scheduler {
         let mut scheduler = Scheduler::knowing(self.plan.clone(), self.composites.clone());
-        scheduler.keep_house(self.house.clone());
+        scheduler.set_configured_budgets(self.configured_budgets.clone());
         scheduler
     }
 
@@ -123,9 +123,9 @@ impl Scheduler {
         self.state.settled.get_mut(place).map(std::mem::take).unwrap_or_default()
     }
 
-    /// Learns which budgets there are besides those of the plan.
-    pub fn keep_house(&mut self, house: House) {
-        self.state.house = house;
+    /// Sets the budgets of the configuration, which stand in no plan.
+    pub fn set_configured_budgets(&mut self, budgets: ConfiguredBudgets) {
+        self.state.configured_budgets = budgets;
     }
 
     /// The run has also spent this, on a task that begins anew or is gone.

@@ -79,7 +79,7 @@ pub struct World {
     /// What the runs of the project share; it outlives a crash.
     pub project: Project,
     /// What was asked of the outside, and is answered now.
-    errands: Vec<What>,
+    lookups: Vec<What>,
     limit: u32,
 }
 
@@ -181,7 +181,7 @@ impl World {
             answers: HashMap::new(),
             files: BTreeSet::new(),
             project: Project::default(),
-            errands: Vec::new(),
+            lookups: Vec::new(),
             limit,
         }
     }
@@ -227,7 +227,7 @@ impl World {
             }
             facts.extend(self.answer_gates(&turn.events));
             let at = self.now;
-            facts.extend(self.errands.drain(..).map(|what| Fact { at, what }));
+            facts.extend(self.lookups.drain(..).map(|what| Fact { at, what }));
             if let Some(ended) = self.ended() {
                 return Some(ended);
             }
@@ -297,24 +297,24 @@ impl World {
             Effect::Abort(task) => self.abort(task),
             Effect::Acknowledge(written) => drop(written.send(())),
             Effect::Answer(reply, answer) => drop(reply.send(*answer)),
-            Effect::Look(task, paths) => {
+            Effect::LookUpFiles(task, paths) => {
                 let (present, absent) = paths.into_iter().partition(|path| self.files.contains(path));
-                self.errands.push(What::FilesSeen { task, present, absent });
+                self.lookups.push(What::FilesSeen { task, present, absent });
             }
             Effect::Patch { task, key, patch } => {
                 let state = self.project.patch(&key, &patch);
-                self.errands.push(What::ProjectSeen { task: Some(task), state });
+                self.lookups.push(What::ProjectSeen { task: Some(task), state });
             }
             // A simulated run shares nothing with other processes.
-            Effect::AskCapacity { .. }
-            | Effect::WithdrawAsk(_)
+            Effect::RequestLease { .. }
+            | Effect::WithdrawRequest(_)
             | Effect::StopCalls
             | Effect::GiveBack(_)
-            | Effect::Heed { .. }
-            | Effect::Enter(_)
-            | Effect::Depart(_)
-            | Effect::Teach { .. }
-            | Effect::Shut { .. }
+            | Effect::Subscribe { .. }
+            | Effect::CallStarted(_)
+            | Effect::CallEnded(_)
+            | Effect::ReportSample { .. }
+            | Effect::Pause { .. }
             | Effect::Allow { .. } => {}
             Effect::AbortAll => {
                 let running: Vec<_> = self.running.keys().copied().collect();

@@ -150,8 +150,8 @@ fn stops_anywhere(plan: &Arc<Plan>, script: Script) {
             resumes_alike(plan, &stopped, script, &ended);
             if ended.status != RunStatus::Succeeded {
                 let mut later = resumed(plan, 4, stopped.commits.len(), &stopped, script);
-                let went_on = later.finish();
-                assert_eq!((went_on.status, &went_on.output), (expected.status, &expected.output), "{what}");
+                let resumed = later.finish();
+                assert_eq!((resumed.status, &resumed.output), (expected.status, &expected.output), "{what}");
                 assert_eq!(done_twice(&stopped, &later), [""; 0], "{what}");
                 is_over(&later, &what);
             }

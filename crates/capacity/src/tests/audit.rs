@@ -46,8 +46,8 @@ fn audit_moments(held: &Held<'_>, index: u32) {
     let (slot, buckets) = (held.resource(index), held.table().lingering(index));
     assert_eq!(slot.lingering.load(Relaxed), buckets.after(0), "resource {index}: lingering");
     assert_eq!(buckets.after(0), buckets.after(held.now), "resource {index}: what has ended counts still");
-    let opens_at = Some(slot.shut_until.load(Relaxed)).filter(|opens_at| *opens_at > held.now);
-    let next = buckets.next_end(0).min(opens_at.unwrap_or(u64::MAX));
+    let resumes_at = Some(slot.paused_until.load(Relaxed)).filter(|resumes_at| *resumes_at > held.now);
+    let next = buckets.next_end(0).min(resumes_at.unwrap_or(u64::MAX));
     let noted = held.table().header.derived.next_moment.load(Relaxed);
     assert!(noted <= next, "nobody would look at resource {index} in time");
 }

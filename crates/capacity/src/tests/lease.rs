@@ -1,7 +1,7 @@
 //! Leases, fences and quarantine.
 
 use super::*;
-use crate::{Error, Footing, LEASES, VECTOR};
+use crate::{Error, LEASES, LeaseStatus, VECTOR};
 
 #[test]
 fn a_demand_is_granted_whole_or_not_at_all() {
@@ -71,7 +71,7 @@ fn only_its_owner_releases_a_lease() {
     let (one, two) = (world.open("one"), world.open("two"));
     let lease = take(&one, define(&one, "slots", 2), 1);
     assert!(matches!(two.release(&lease), Err(Error::Stale { .. })));
-    assert_eq!(two.check(&lease), Footing::Lost);
+    assert_eq!(two.check(&lease), LeaseStatus::Lost);
     assert_eq!(usage(&two.snapshot(), "slots"), (1, 0));
 }
 
@@ -81,13 +81,13 @@ fn work_may_be_started_in_the_first_half_of_the_time_only() {
     let capacity = world.open("one");
     let lease = take(&capacity, define(&capacity, "slots", 2), 1);
     capacity.consume(&lease).unwrap();
-    assert_eq!(capacity.check(&lease), Footing::Good);
+    assert_eq!(capacity.check(&lease), LeaseStatus::Good);
     world.pass(TTL / 2);
-    assert_eq!(capacity.check(&lease), Footing::Late);
+    assert_eq!(capacity.check(&lease), LeaseStatus::Late);
     assert_eq!(capacity.heartbeat().unwrap().renewed, 1);
-    assert_eq!(capacity.check(&lease), Footing::Good);
+    assert_eq!(capacity.check(&lease), LeaseStatus::Good);
     world.pass(TTL);
-    assert_eq!(capacity.check(&lease), Footing::Lost);
+    assert_eq!(capacity.check(&lease), LeaseStatus::Lost);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_heartbeat_that_comes_too_late_brings_nothing_back() {
     assert_eq!((renewal.renewed, renewal.lost), (0, vec![lease.token]));
     let snapshot = capacity.snapshot();
     assert_eq!((usage(&snapshot, "slots"), snapshot.counters.lost_leases), ((0, 1), 1));
-    assert_eq!(capacity.check(&lease), Footing::Lost);
+    assert_eq!(capacity.check(&lease), LeaseStatus::Lost);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use super::audit::audit;
 use super::child::{Actor, open};
 use super::*;
-use crate::{Error, Footing, LeaseState, LeaseView};
+use crate::{Error, LeaseState, LeaseStatus, LeaseView};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use std::io::{Read, Write};
@@ -117,7 +117,7 @@ fn work(capacity: &Capacity, slots: ResourceId, provider: &Path) -> Result<(), E
         Ok(None) | Err(Error::Stuck { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
-    if matches!(patient(|| capacity.consume(&lease)), Ok(())) && capacity.check(&lease) == Footing::Good {
+    if matches!(patient(|| capacity.consume(&lease)), Ok(())) && capacity.check(&lease) == LeaseStatus::Good {
         call(provider);
     }
     match patient(|| capacity.release(&lease)) {

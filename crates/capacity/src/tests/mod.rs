@@ -1,10 +1,10 @@
 //! Tests that need the crate's insides.
 
 mod audit;
+mod back_pressure;
 mod child;
-mod doors;
+mod learning;
 mod lease;
-mod lessons;
 mod mayhem;
 mod model;
 mod parts;

@@ -65,7 +65,7 @@ pub struct Model {
     pub waiters: Vec<ModelWaiter>,
     /// What lingers: of what, how much, until when.
     pub lingering: Vec<(usize, u32, u64)>,
-    pub shut_until: [u64; KINDS],
+    pub paused_until: [u64; KINDS],
     pub last: [Option<(usize, u32)>; KINDS],
     pub streak: [u32; KINDS],
 }
@@ -92,7 +92,7 @@ impl Model {
     }
 
     pub fn lacks(&self, wanted: Wanted, r: usize) -> bool {
-        let open = self.now >= self.shut_until[r];
+        let open = self.now >= self.paused_until[r];
         wanted[r] > 0 && !(open && self.taken(r) + wanted[r] <= self.limits[r])
     }
 
@@ -119,7 +119,7 @@ impl Model {
         if passed < PASSES {
             return [0; KINDS];
         }
-        let for_time = |r: usize| self.lacks(amounts, r) && (r == TOKENS || self.now < self.shut_until[r]);
+        let for_time = |r: usize| self.lacks(amounts, r) && (r == TOKENS || self.now < self.paused_until[r]);
         match (0..KINDS).any(for_time) {
             true => {
                 std::array::from_fn(|r| if r == TOKENS && self.lacks(amounts, r) { amounts[r] } else { 0 })
@@ -283,8 +283,8 @@ impl Model {
         self.serve();
     }
 
-    pub fn shut(&mut self, resource: usize, until: u64) {
-        self.shut_until[resource] = self.shut_until[resource].max(until);
+    pub fn pause(&mut self, resource: usize, until: u64) {
+        self.paused_until[resource] = self.paused_until[resource].max(until);
         self.serve();
     }
 

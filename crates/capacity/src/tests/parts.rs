@@ -3,7 +3,7 @@
 use super::child::{arm, open, say, wait_for_word};
 use super::*;
 use crate::failpoint;
-use crate::{Claimed, Footing, Offer};
+use crate::{Claimed, LeaseStatus, Offer};
 use rustix::process::Signal;
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn everything(file: &Path, at: u32, signal: Signal) {
     let tokens = capacity.define_rate("tokens", u32::MAX, WINDOW, "test").unwrap().id;
     let call = granted(capacity.reserve(&[(slots, 1), (tokens, RESERVED)], TTL).unwrap());
     capacity.consume(&call).unwrap();
-    capacity.shut(extra, capacity.now() + 1_000_000).unwrap();
+    capacity.pause(extra, capacity.now() + 1_000_000).unwrap();
     capacity.settle(&call, &[(tokens, USED, WINDOW), (lapsing(&capacity), 1, LAPSE)]).unwrap();
     // The parent waits for all there is: with this it is served, by this process.
     capacity.release(&first).unwrap();
@@ -103,7 +103,7 @@ fn outstay(file: &Path) {
     let lost = capacity.heartbeat().unwrap().lost;
     let release = capacity.release(&lease).is_err();
     say(format!("{before:?} {after:?} {} {release}", lost == [lease.token]));
-    assert_eq!(after, Footing::Lost);
+    assert_eq!(after, LeaseStatus::Lost);
     wait_for_word();
     capacity.confirm_gone(&lease).unwrap();
     say("gone");

@@ -5,7 +5,7 @@ use super::child::{Actor, open};
 use super::parts::{LIMIT, RESERVED, USED, WINDOW};
 use super::*;
 use crate::offer::Phase;
-use crate::{Error, Footing, Liveness, Offer, Progress};
+use crate::{Error, LeaseStatus, Liveness, Offer, Progress};
 use rustix::process::Signal;
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ fn counted(parent: &Capacity) -> u64 {
 /// What must hold for the parent, which has one lease and waits for all the rest, once the other process has ended.
 fn settle(parent: &Capacity, slots: ResourceId, lease: Lease, ticket: Ticket) {
     audit(parent);
-    assert_eq!(parent.check(&lease), Footing::Good);
+    assert_eq!(parent.check(&lease), LeaseStatus::Good);
     parent.reclaim().unwrap();
     let Waited::Granted(rest) = parent.wait(ticket, PATIENCE).unwrap() else {
         panic!("the dead keep nothing")
@@ -166,7 +166,7 @@ fn a_process_stopped_inside_the_lock_is_named_and_exceeds_nothing() {
         assert_eq!(seen.held_by, Some(pid), "it can be looked at");
         let stopped: Vec<u32> = seen.instances.iter().filter(|i| i.stopped).map(|i| i.pid).collect();
         assert_eq!(stopped, [pid]);
-        assert_eq!(parent.check(&lease), Footing::Good, "what was granted stays good");
+        assert_eq!(parent.check(&lease), LeaseStatus::Good, "what was granted stays good");
         child.signal(Signal::CONT);
         assert!(child.ended_well(), "it goes on where it stopped");
         audit(&parent);
@@ -254,19 +254,19 @@ fn a_stopped_holder_finds_its_token_stale_and_its_capacity_was_kept() {
 }
 
 #[test]
-fn a_task_is_stolen_once_and_comes_back_from_a_killed_thief() {
+fn a_task_is_stolen_once_and_comes_back_from_a_killed_claimant() {
     let (_directory, file) = file();
     let owner = open(&file, "owner");
     let id = owner.offer(&Offer { task: "t".into(), ..Offer::default() }).unwrap();
-    let mut thieves: Vec<Actor> = (0..4).map(|_| Actor::start("steal", &file, 0)).collect();
-    thieves.iter_mut().for_each(|thief| assert_eq!(thief.hear().as_deref(), Some("ready")));
-    thieves.iter_mut().for_each(Actor::tell);
-    let wins: Vec<String> = thieves.iter_mut().map(|thief| thief.hear().unwrap()).collect();
+    let mut claimants: Vec<Actor> = (0..4).map(|_| Actor::start("steal", &file, 0)).collect();
+    claimants.iter_mut().for_each(|claimant| assert_eq!(claimant.hear().as_deref(), Some("ready")));
+    claimants.iter_mut().for_each(Actor::tell);
+    let wins: Vec<String> = claimants.iter_mut().map(|claimant| claimant.hear().unwrap()).collect();
     assert_eq!(wins.iter().filter(|won| *won == "1").count(), 1, "{wins:?}");
     let Progress::Claimed { pid, .. } = owner.take_back(id) else { panic!("somebody has it") };
-    let thief = thieves.iter_mut().find(|thief| thief.process.id() == pid).unwrap();
-    thief.signal(Signal::KILL);
-    thief.ended_well();
+    let claimant = claimants.iter_mut().find(|claimant| claimant.process.id() == pid).unwrap();
+    claimant.signal(Signal::KILL);
+    claimant.ended_well();
     assert_eq!(owner.reclaim().unwrap().reverted, 1);
     assert_eq!(owner.take_back(id), Progress::Open);
 }

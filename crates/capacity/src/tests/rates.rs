@@ -168,7 +168,7 @@ fn a_settled_lease_is_gone() {
     assert!(matches!(capacity.release(&lease), Err(Error::DoubleRelease { .. })));
     assert!(matches!(capacity.confirm_gone(&lease), Err(Error::DoubleRelease { .. })));
     assert_eq!(capacity.heartbeat().unwrap(), crate::Renewal::default());
-    assert_eq!(capacity.check(&lease), crate::Footing::Lost);
+    assert_eq!(capacity.check(&lease), crate::LeaseStatus::Lost);
     assert_eq!(counted(&capacity), (0, 10));
 }
 

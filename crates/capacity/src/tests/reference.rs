@@ -6,7 +6,7 @@
 use super::audit::audit;
 use super::model::{KINDS, LIMITS, Model, NAMES, PEOPLE, Said, State, TOKENS, WINDOW, Wanted};
 use super::*;
-use crate::{Error, Footing, Reserved};
+use crate::{Error, LeaseStatus, Reserved};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ enum Act {
     ConfirmGone(usize, usize),
     /// So many tokens were used, and linger for so many seconds.
     Settle(usize, usize, u32, u64),
-    Shut(usize, usize, u64),
+    Pause(usize, usize, u64),
     Heartbeat(usize),
     Reclaim(usize),
     SetLimit(usize, usize, u32),
@@ -48,7 +48,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         9 => (who.clone(), any.clone()).prop_map(|(p, n)| Act::Release(p, n)),
         2 => (who.clone(), any.clone()).prop_map(|(p, n)| Act::ConfirmGone(p, n)),
         5 => (who.clone(), any, 0..8u32, 0..=WINDOW).prop_map(|(p, n, a, s)| Act::Settle(p, n, a, s)),
-        1 => (who.clone(), 0..KINDS, 0..20u64).prop_map(|(p, r, s)| Act::Shut(p, r, s)),
+        1 => (who.clone(), 0..KINDS, 0..20u64).prop_map(|(p, r, s)| Act::Pause(p, r, s)),
         2 => who.clone().prop_map(Act::Heartbeat),
         2 => who.clone().prop_map(Act::Reclaim),
         1 => (who.clone(), 0..KINDS, 1..6u32).prop_map(|(p, r, n)| Act::SetLimit(p, r, n)),
@@ -108,7 +108,7 @@ impl Pair {
             Act::Release(person, number) => self.release(person, number),
             Act::ConfirmGone(person, number) => self.confirm_gone(person, number),
             Act::Settle(person, number, tokens, seconds) => self.settle(person, number, tokens, seconds),
-            Act::Shut(person, resource, seconds) => self.shut(person, resource, seconds),
+            Act::Pause(person, resource, seconds) => self.pause(person, resource, seconds),
             Act::Heartbeat(person) => self.heartbeat(person),
             Act::Reclaim(person) => self.reclaim(person),
             Act::SetLimit(person, resource, limit) => self.set_limit(person, resource, limit),
@@ -200,10 +200,10 @@ impl Pair {
         assert_eq!(not_out(said(answer, |()| Said::Yes)), expected.err().unwrap_or(Said::Yes));
     }
 
-    fn shut(&mut self, person: usize, resource: usize, seconds: u64) {
+    fn pause(&mut self, person: usize, resource: usize, seconds: u64) {
         let until = self.people[person].now() + seconds * 1_000_000_000;
-        self.people[person].shut(self.ids[person][resource], until).unwrap();
-        self.model.shut(resource, self.model.now + seconds);
+        self.people[person].pause(self.ids[person][resource], until).unwrap();
+        self.model.pause(resource, self.model.now + seconds);
     }
 
     fn heartbeat(&mut self, person: usize) {
@@ -255,12 +255,12 @@ impl Pair {
         let expected: Vec<u64> =
             self.model.waiting(self.tickets.len()).map(|index| self.tickets[index].number).collect();
         assert_eq!(waiting, expected, "who waits");
-        self.compare_footing();
+        self.compare_lease_status();
     }
 
-    /// Shut for everybody alike, and crowded for whom somebody else waits.
+    /// Paused for all processes alike, and crowded where another process waits.
     fn compare_door(&self, resource: usize) {
-        let shut = self.model.now < self.model.shut_until[resource];
+        let paused = self.model.now < self.model.paused_until[resource];
         let others = |person: usize| {
             let waits = |index: usize| self.model.waiters[index].amounts[resource] > 0;
             let other = |index: usize| self.model.waiters[index].owner != self.model.me(person);
@@ -268,17 +268,17 @@ impl Pair {
         };
         for (person, capacity) in self.people.iter().enumerate() {
             let id = self.ids[person][resource];
-            assert_eq!(capacity.shut_until(id).is_some(), shut, "the door of {resource}");
+            assert_eq!(capacity.paused_until(id).is_some(), paused, "the pause of {resource}");
             let over = self.model.taken(resource) > self.model.limits[resource];
             assert!(
-                capacity.crowded(id) || !(shut || over || others(person)),
+                capacity.crowded(id) || !(paused || over || others(person)),
                 "{resource} is crowded for {person}"
             );
         }
     }
 
     /// A token is good for exactly whom the model says.
-    fn compare_footing(&self) {
+    fn compare_lease_status(&self) {
         for (index, lease) in &self.leases {
             let model = &self.model.leases[*index];
             for (person, capacity) in self.people.iter().enumerate() {
@@ -287,9 +287,9 @@ impl Pair {
                     && self.model.now < model.expires;
                 let late = self.model.now >= model.expires - TTL.as_secs() / 2;
                 let expected = match (usable, late) {
-                    (false, _) => Footing::Lost,
-                    (true, true) => Footing::Late,
-                    (true, false) => Footing::Good,
+                    (false, _) => LeaseStatus::Lost,
+                    (true, true) => LeaseStatus::Late,
+                    (true, false) => LeaseStatus::Good,
                 };
                 assert_eq!(capacity.check(lease), expected, "lease {index} for {person}");
             }

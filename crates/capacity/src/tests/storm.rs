@@ -4,7 +4,7 @@ use super::audit::audit;
 use super::child::{Actor, open};
 use super::mayhem::{End, TTL, call, keep_alive, patient};
 use super::*;
-use crate::{Error, Footing};
+use crate::{Error, LeaseStatus};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use std::io::Write;
@@ -59,7 +59,7 @@ fn work(capacity: &Capacity, requests: ResourceId, provider: &Path) -> Result<()
         Waited::NotYet => panic!("starved for a minute"),
     };
     let good =
-        matches!(patient(|| capacity.consume(&lease)), Ok(())) && capacity.check(&lease) == Footing::Good;
+        matches!(patient(|| capacity.consume(&lease)), Ok(())) && capacity.check(&lease) == LeaseStatus::Good;
     if good {
         call(provider);
     }

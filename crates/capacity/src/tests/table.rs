@@ -124,7 +124,7 @@ fn a_file_that_is_cut_while_in_use_is_an_error_and_no_signal() {
     fs::OpenOptions::new().write(true).open(world.path()).unwrap().set_len(0).unwrap();
     assert!(matches!(one.heartbeat(), Err(Error::Truncated { .. })));
     assert!(matches!(two.heartbeat(), Err(Error::Truncated { .. })), "each process finds out for itself");
-    assert_eq!(one.check(&lease), crate::Footing::Lost, "nothing is started on what is not shared");
+    assert_eq!(one.check(&lease), crate::LeaseStatus::Lost, "nothing is started on what is not shared");
     drop((one, two));
     let again = world.open("again");
     take(&again, define(&again, "slots", 2), 2);

@@ -56,6 +56,6 @@ fn a_rate_of_one_and_room_for_two_leases() {
 }
 
 #[test]
-fn three_thieves_and_an_owner() {
+fn three_claimants_and_an_owner() {
     check(Steal { processes: 4, kills: 2, revokes: 1 }, 1_000);
 }

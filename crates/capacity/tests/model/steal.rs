@@ -1,4 +1,4 @@
-//! One offer: an owner, thieves, and whoever looks for the dead. Each reads the word, and swaps it later if it is still the same.
+//! One offer: an owner, claimants, and whoever looks for the dead. Each reads the word, and swaps it later if it is still the same.
 
 use stateright::{Model, Property};
 
@@ -182,11 +182,11 @@ impl Model for Steal {
                     || world.processes[world.word.who].finished
                     || !world.processes[world.word.who].alive
             }),
-            Property::sometimes("a dead thief's claim is claimed again", |_: &Self, world: &World| {
+            Property::sometimes("a dead claimant's claim is claimed again", |_: &Self, world: &World| {
                 let dead = world.processes.iter().any(|process| !process.alive);
                 dead && world.word.phase == Phase::Claimed && world.word.version >= 3 && world.holders() == 1
             }),
-            Property::sometimes("a revoked thief finds out", |_: &Self, world: &World| {
+            Property::sometimes("a revoked claimant finds out", |_: &Self, world: &World| {
                 world.revokes > 0
                     && world
                         .processes

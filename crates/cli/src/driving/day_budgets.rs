@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
 use convoke_capacity::Capacity;
-use convoke_engine::spending::{Spending, Spent};
+use convoke_engine::budget::{Spending, Spent};
 use convoke_engine::{DayBudget, Limits, midnight};
 use convoke_journal::{StateDir, private_file, replace_private};
 use convoke_model::{Event, TaskId, Timestamp};
@@ -131,7 +131,7 @@ fn tenants(state: &StateDir, run: &Stored, wanted: bool) -> impl Fn(&TaskId) -> 
     let plan =
         plan.and_then(|meta| changes::stored_plan(state, &run.run, &meta, || Ok(run.events.clone())).ok());
     let scheduler = plan.map(|plan| Scheduler::new(Arc::new(plan)));
-    move |task| scheduler.as_ref()?.payers_of(task).1
+    move |task| scheduler.as_ref()?.budget_scopes_of(task).1
 }
 
 fn unwritable(error: &std::io::Error) -> CommandFailure {

@@ -183,8 +183,8 @@ fn adapted(change: &LimitAdapted, at: Timestamp) -> String {
     let LimitAdapted { resource, setting, from, to, reason, .. } = change;
     let why = change.why().replace('_', " ");
     match (setting, *to) {
-        (LimitSetting::ShutUntil, 0) => format!("{resource} is open again ({why})"),
-        (LimitSetting::ShutUntil, until) => {
+        (LimitSetting::PausedUntil, 0) => format!("{resource} is open again ({why})"),
+        (LimitSetting::PausedUntil, until) => {
             format!("{resource} waits {} ({why})", format::duration(Timestamp(until).since(at)))
         }
         _ if resource.ends_with("(money)") => {

@@ -134,10 +134,10 @@ fn late_sends(attempts: &[Attempt], heard: &[Request], stops: &[&Trouble]) -> us
     for (number, attempt) in attempts.iter().enumerate() {
         let Some(fenced) = attempt.fenced else { continue };
         let ends = stops.iter().map(|stop| stop.end).filter(|end| *end <= fenced + CLOCKS);
-        let Some(went_on) = ends.max() else { continue };
+        let Some(resumed) = ends.max() else { continue };
         let next = attempts.get(number + 1).map_or(u64::MAX, |next| next.started);
-        for request in heard.iter().filter(|request| (went_on..next).contains(&request.begin)) {
-            let after = request.begin - went_on;
+        for request in heard.iter().filter(|request| (resumed..next).contains(&request.begin)) {
+            let after = request.begin - resumed;
             assert!(after < ON_ITS_WAY, "sent on a stale lease, {after} µs after it went on: {attempts:?}");
             late += 1;
         }

@@ -46,7 +46,7 @@ impl Core {
                     turn.effects.push(Effect::Answer(reply, Box::new(Err(stopping()))));
                 }
                 // What is no longer held or wanted of the machine is not decided by a text.
-                Effect::GiveBack(_) | Effect::WithdrawAsk(_) => turn.effects.push(effect),
+                Effect::GiveBack(_) | Effect::WithdrawRequest(_) => turn.effects.push(effect),
                 _ => {}
             }
         }

@@ -1,7 +1,9 @@
 //! What each kind of fact means.
 
 use super::{Core, Effect, Turn};
-use crate::fact::{Capacity, Fact, What};
+use crate::capacity::ledger::Purpose;
+use crate::capacity::terms::RequestNo;
+use crate::fact::{CapacityFact, Fact, What};
 use convoke_agent::{Report, TurnRecord};
 use convoke_govern::Outcome;
 use convoke_model::{
@@ -34,7 +36,7 @@ impl Core {
                     self.close_call(fact.at, task, usage, outcome, turn)
                 }
             }
-            What::Capacity(news) => self.take_capacity(fact.at, news, turn),
+            What::Capacity(told) => self.take_capacity(fact.at, told, turn),
             What::Turned { task, attempt, record, written } => {
                 self.take_record(fact.at, task, attempt, record, turn);
                 turn.effects.push(Effect::Acknowledge(written));
@@ -179,7 +181,7 @@ impl Core {
     fn take_back(&mut self, at: Timestamp, task: TaskIx, attempt: u32, outcome: Outcome, turn: &mut Turn) {
         self.permits.paths.end(task, at, &self.scheduler);
         if self.silent.remove(&task) {
-            return self.permits.cast_off(task, attempt);
+            return self.permits.orphan(task, attempt);
         }
         // A call that is open still was never made, or nobody knows what became of it: it says nothing about its model.
         self.close_call(at, task, None, Outcome::Unknown, turn);
@@ -215,20 +217,24 @@ impl Core {
     }
 
     /// News of what all processes share.
-    fn take_capacity(&mut self, at: Timestamp, news: Capacity, turn: &mut Turn) {
-        match news {
-            Capacity::Granted { ask, fence } => self.permits.leased(ask, fence, at, &mut turn.effects),
+    fn take_capacity(&mut self, at: Timestamp, fact: CapacityFact, turn: &mut Turn) {
+        match fact {
+            CapacityFact::Granted { request, fence } => {
+                self.permits.leased(request, fence, at, &mut turn.effects)
+            }
             // What the queue waits for is said at the end of the turn.
-            Capacity::Queued { ask, .. } => self.permits.queued(ask),
-            Capacity::Lapsed { ask } => self.permits.ask_again(ask, &mut turn.effects),
-            Capacity::Unpaid { ask, budget } => {
-                if let Some(call) = self.permits.leases.refused(ask) {
+            CapacityFact::Queued { request, .. } => self.permits.ledger.queued(request),
+            CapacityFact::Lapsed { request } => {
+                turn.effects.extend(self.permits.ledger.request_again(request))
+            }
+            CapacityFact::Unpaid { request, budget } => {
+                if let Some(Purpose::Call(call)) = self.permits.ledger.refused(request) {
                     self.permits.unpaid_by_all(call, &budget, &mut turn.effects);
                 }
             }
-            Capacity::Refused { ask, why } => self.refuse(at, ask, why, turn),
-            Capacity::Lost { fences } => self.lose(at, &fences, turn),
-            Capacity::Changed { name, from, to, origin } => {
+            CapacityFact::Refused { request, why } => self.refuse(at, request, why, turn),
+            CapacityFact::Lost { fences } => self.lose(at, &fences, turn),
+            CapacityFact::Changed { name, from, to, origin } => {
                 self.permits.set_limit(&name, to, at);
                 let (setting, reason) = (LimitSetting::Limit, LimitReason::SetForAll);
                 let (resource, origin) = (name, Some(origin));
@@ -236,13 +242,13 @@ impl Core {
                 self.happen(at, Event::LimitAdapted(adapted), turn);
                 self.turn_away(at, turn);
             }
-            Capacity::Shut { service, pause } => {
-                let shut = self.permits.shut(&service, at + pause, at);
-                shut.into_iter().for_each(|adapted| self.adapted(adapted, turn));
+            CapacityFact::Paused { service, pause } => {
+                let paused = self.permits.pause(&service, at + pause, at);
+                paused.into_iter().for_each(|adapted| self.adapted(adapted, turn));
             }
-            Capacity::Crowded { waits } => self.permits.crowded = waits,
-            Capacity::Learned(learned) => self.learn(at, *learned, turn),
-            Capacity::Noted { code, message } => self.note(at, None, code, message, turn),
+            CapacityFact::Crowded { waits } => self.permits.crowded = waits,
+            CapacityFact::Learned(learned) => self.learn(at, *learned, turn),
+            CapacityFact::Noted { code, message } => self.note(at, None, code, message, turn),
         }
     }
 
@@ -259,16 +265,18 @@ impl Core {
     }
 
     /// What a holder wants of the machine can never be had.
-    fn refuse(&mut self, at: Timestamp, ask: crate::terms::AskNo, why: String, turn: &mut Turn) {
+    fn refuse(&mut self, at: Timestamp, request: RequestNo, why: String, turn: &mut Turn) {
         let failure = Failure::new(Class::Capacity, why)
             .reason("never_fits")
             .hint("convoke capacity shows every limit and where it comes from");
-        if let Some(call) = self.permits.leases.refused(ask) {
-            return self.permits.refuse(call, Err(failure), &mut turn.effects);
-        }
-        let is_berth = self.permits.berth.as_mut().is_some_and(|berth| berth.refused(ask));
-        let tasks =
-            if is_berth { self.ready() } else { self.permits.holdings.refused(ask).unwrap_or_default() };
+        let tasks = match self.permits.ledger.refused(request) {
+            Some(Purpose::Call(call)) => {
+                return self.permits.refuse(call, Err(failure), &mut turn.effects);
+            }
+            Some(Purpose::Run) => self.ready(),
+            Some(Purpose::Attempts(kind)) => self.permits.attempt_leases.waiting(kind),
+            None => return,
+        };
         for task in tasks {
             self.permits.withdraw(task);
             let event = Event::TaskFailed { task: self.scheduler.id(task).clone(), failure: failure.clone() };
@@ -279,12 +287,7 @@ impl Core {
     /// Leases ran out while this process was away. Agents are cut off from their services and begun again; commands and
     /// tools go on, because nobody else can use what is in quarantine until they have ended.
     fn lose(&mut self, at: Timestamp, fences: &[u64], turn: &mut Turn) {
-        let governor = &mut self.permits.governor;
-        self.permits.berth.iter_mut().for_each(|berth| berth.lose(fences, governor));
-        let calls = self.permits.leases.lose(fences).into_iter();
-        let of_calls = calls.filter_map(|(call, fence)| Some((self.permits.calls.task_of(call)?, fence)));
-        let of_calls: Vec<_> = of_calls.collect();
-        for (task, fence) in self.permits.holdings.lose(fences).into_iter().chain(of_calls) {
+        for (task, fence) in self.permits.lose(fences) {
             if self.scheduler.state(task) != TaskState::Running {
                 continue;
             }
@@ -356,7 +359,7 @@ impl Core {
                 return;
             }
             Report::LetGo => {
-                let learned = self.permits.come_ashore(task, attempt, at, &mut turn.effects);
+                let learned = self.permits.reclaim(task, attempt, at, &mut turn.effects);
                 return learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
             }
             Report::Progress { .. } | Report::ToolStarted { .. } | Report::Usage(_) => return,

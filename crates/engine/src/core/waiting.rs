@@ -1,8 +1,8 @@
 //! Who waits in vain: too long, in a queue that is full, or for what is left alone because it failed.
 
 use super::{Core, Turn};
-use crate::calls::{has_another_way, left_alone};
-use crate::permits::Bound;
+use crate::capacity::calls::{has_another_way, left_alone};
+use crate::capacity::permits::Bound;
 use convoke_govern::Refused;
 use convoke_model::{Class, Event, Failure, Timestamp, reason};
 use convoke_schedule::{TaskIx, TaskState};
@@ -135,6 +135,6 @@ impl Core {
 
     fn waits_for_a_permit(&self, task: TaskIx) -> bool {
         self.scheduler.state(task) == TaskState::Ready
-            && self.permits.governor.waits(crate::permits::key_of(task))
+            && self.permits.governor.waits(crate::capacity::permits::key_of(task))
     }
 }

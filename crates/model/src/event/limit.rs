@@ -52,7 +52,7 @@ pub enum LimitSetting {
     /// How much there is.
     Limit,
     /// The moment before which nothing starts, in microseconds; 0 if everything may.
-    ShutUntil,
+    PausedUntil,
 }
 
 /// Why a limit was changed.

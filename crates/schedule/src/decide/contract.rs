@@ -1,7 +1,7 @@
 //! What an attempt may do and use, resolved to one value before it starts. Which children of composites are bounded so is
 //! theirs to say ([`crate::Composite::contract`]).
 //!
-//! Everything comes from where it is enforced: budgets from `payers`, time from the task's own deadline, tools and models
+//! Everything comes from where it is enforced: budgets from `budget_scopes`, time from the task's own deadline, tools and models
 //! from the call that goes out with the contract. Who performs the attempt reads nothing else about rights.
 
 use crate::state::{Alarm, State, TaskIx};
@@ -17,7 +17,7 @@ impl State {
 
     /// What follows from the task and its work.
     pub(crate) fn bounds_of(&self, task: TaskIx, work: &Work) -> Contract {
-        let budgets: Vec<Allowance> = self.payers(task).into_iter().map(Allowance::from).collect();
+        let budgets: Vec<Allowance> = self.budget_scopes(task).into_iter().map(Allowance::from).collect();
         let mut cheaper: Vec<String> = Vec::new();
         for model in budgets.iter().filter_map(Allowance::cheaper_model) {
             push_new(&mut cheaper, model);

@@ -4,22 +4,22 @@
 //! outputs. Invariant: the same events give the same state, live or replayed.
 
 mod agenda;
+mod budget_scopes;
 mod cause;
 mod frame;
 mod group;
 mod index;
 mod labels;
 mod lineage;
-mod payers;
 mod rounds;
 mod task;
 mod timer;
 mod values;
 
 pub(crate) use agenda::Todo;
+pub use budget_scopes::{BudgetScope, ConfiguredBudgets, Owner};
 pub(crate) use frame::{Frame, FrameEnding, FrameIx, Stage, Summary};
 pub(crate) use group::Group;
-pub use payers::{House, Owner, Payer};
 pub use task::{End, TaskIx, TaskState};
 pub(crate) use task::{Place, Task, Tasks};
 pub(crate) use timer::{Alarm, Timers};
@@ -27,12 +27,12 @@ pub(crate) use timer::{Alarm, Timers};
 use crate::composite::{Children, Composites, Memos};
 use crate::outputs::Outputs;
 use crate::view::View;
+use budget_scopes::Namesakes;
 use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Failure, Payload, RunStatus, Superseded, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
 use convoke_plan::{Agent, Kind, Node, NodeIx, Plan, Workflow, WorkflowIx};
 use index::{WorkflowIndex, index};
-use payers::Namesakes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::Values;
@@ -67,7 +67,7 @@ pub struct State {
     /// Where the run was started.
     pub(crate) folder: String,
     /// Budgets besides those of the plan.
-    pub(crate) house: House,
+    pub(crate) configured_budgets: ConfiguredBudgets,
     /// Steps that need more than their name to say whose budget is meant.
     pub(crate) namesakes: Namesakes,
     pub(crate) skip_gates: bool,
@@ -119,7 +119,7 @@ impl State {
             timers: Timers::default(),
             seed: 0,
             folder: String::new(),
-            house: House::default(),
+            configured_budgets: ConfiguredBudgets::default(),
             restarted: HashMap::default(),
             skip_gates: false,
             now: Timestamp::default(),

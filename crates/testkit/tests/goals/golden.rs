@@ -114,10 +114,10 @@ fn what_roles_spend_is_paid_by_the_step() {
     let knows_nothing = Scheduler::new(plan);
     for task in scheduler.tasks() {
         let id = scheduler.id(task);
-        let payers = scheduler.payers(task);
-        assert_eq!(payers.len(), 1, "{id}");
-        assert_eq!(payers[0].owner, Owner::Step { name: "g".into(), file: None }, "{id}");
-        assert_eq!(knows_nothing.payers_of(id).0, payers, "{id}");
+        let scopes = scheduler.budget_scopes(task);
+        assert_eq!(scopes.len(), 1, "{id}");
+        assert_eq!(scopes[0].owner, Owner::Step { name: "g".into(), file: None }, "{id}");
+        assert_eq!(knows_nothing.budget_scopes_of(id).0, scopes, "{id}");
     }
 }
 

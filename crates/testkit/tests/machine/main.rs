@@ -13,8 +13,8 @@ mod process;
 mod table;
 
 use convoke_agent::{Admitted, CallDemand, Report};
-use convoke_engine::spending::Spending;
-use convoke_engine::{Calls, Capacity, Effect, Fact, Fence, Limits, ServiceLimit, Stated, Terms, What};
+use convoke_engine::budget::Spending;
+use convoke_engine::{Calls, CapacityFact, Effect, Fact, Fence, Limits, ServiceLimit, Stated, Terms, What};
 use convoke_govern::Outcome;
 use convoke_model::{
     Assignment, AttemptEnd, Budget, Class, Event, Failure, JsonText, TaskId, Timestamp, Usage, reason,
@@ -138,7 +138,7 @@ impl Machine<'_> {
         if was_away {
             let fences = self.table.lose(process);
             self.tally.lost += fences.len() as u64;
-            self.processes[process].inbox.push(What::Capacity(Capacity::Lost { fences }));
+            self.processes[process].inbox.push(What::Capacity(CapacityFact::Lost { fences }));
         }
         self.grant();
         self.hear_answers(process);
@@ -152,15 +152,15 @@ impl Machine<'_> {
     }
 
     fn grant(&mut self) {
-        for (process, ask, fence) in self.table.grant() {
+        for (process, request, fence) in self.table.grant() {
             let is_away = self.processes[process].away > self.now;
             let news = match is_away && self.random.percent(50) {
                 true => {
                     self.table.lapse(fence);
                     self.tally.lapsed += 1;
-                    Capacity::Lapsed { ask }
+                    CapacityFact::Lapsed { request }
                 }
-                false => Capacity::Granted { ask, fence: Fence(fence) },
+                false => CapacityFact::Granted { request, fence: Fence(fence) },
             };
             self.soon(500, Happening::Hears(process, What::Capacity(news)));
         }
@@ -176,17 +176,17 @@ impl Machine<'_> {
             }
             Effect::Answer(reply, answer) => drop(reply.send(*answer)),
             Effect::Acknowledge(written) => drop(written.send(())),
-            Effect::AskCapacity { ask, wants } => self.table.ask(process, ask, wants),
-            Effect::WithdrawAsk(ask) => self.table.withdraw(process, ask),
+            Effect::RequestLease { request, wants } => self.table.request(process, request, wants),
+            Effect::WithdrawRequest(request) => self.table.withdraw(process, request),
             Effect::GiveBack(back) => self.table.give_back(process, &back),
-            Effect::Look(..) | Effect::Patch { .. } => unreachable!("these plans look at nothing"),
+            Effect::LookUpFiles(..) | Effect::Patch { .. } => unreachable!("these plans look at nothing"),
             // Nothing is learned of services here, and nobody raises budgets.
             Effect::StopCalls
-            | Effect::Heed { .. }
-            | Effect::Enter(_)
-            | Effect::Depart(_)
-            | Effect::Teach { .. }
-            | Effect::Shut { .. }
+            | Effect::Subscribe { .. }
+            | Effect::CallStarted(_)
+            | Effect::CallEnded(_)
+            | Effect::ReportSample { .. }
+            | Effect::Pause { .. }
             | Effect::Allow { .. } => {}
         }
     }

@@ -67,7 +67,7 @@ impl Process {
         let store =
             Store::new(Box::new(move |digest| lookup.lock().expect("one thread").get(&digest).cloned()));
         let mut scheduler = Scheduler::new(plan.clone());
-        scheduler.keep_house(limits.house());
+        scheduler.set_configured_budgets(limits.configured_budgets());
         let mut core = Core::new(scheduler, Permits::new(most, limits), store, 1, START);
         let begun = core.stamp(START, Event::RunStarted(Box::new(started)));
         core.scheduler.apply(&begun).expect("a run begins so");

@@ -2,7 +2,7 @@
 //!
 //! A lease that ran out stays counted until it is given back (quarantine): what was begun on it may still be going on.
 
-use convoke_engine::{AskNo, Return, Want};
+use convoke_engine::{RequestNo, Return, Want};
 use std::collections::BTreeMap;
 
 /// A lease that is held.
@@ -16,16 +16,16 @@ struct Lease {
 pub struct Table {
     last: u64,
     leases: BTreeMap<u64, Lease>,
-    waiting: Vec<(usize, AskNo, Vec<Want>)>,
+    waiting: Vec<(usize, RequestNo, Vec<Want>)>,
 }
 
 impl Table {
-    pub fn ask(&mut self, process: usize, ask: AskNo, wants: Vec<Want>) {
-        self.waiting.push((process, ask, wants));
+    pub fn request(&mut self, process: usize, request: RequestNo, wants: Vec<Want>) {
+        self.waiting.push((process, request, wants));
     }
 
-    pub fn withdraw(&mut self, process: usize, ask: AskNo) {
-        self.waiting.retain(|(of, number, _)| (*of, *number) != (process, ask));
+    pub fn withdraw(&mut self, process: usize, request: RequestNo) {
+        self.waiting.retain(|(of, number, _)| (*of, *number) != (process, request));
     }
 
     /// A lease goes back, once, and from the process that holds it.
@@ -39,8 +39,8 @@ impl Table {
         wants.filter(|want| want.of.name == name).map(|want| want.count).sum()
     }
 
-    /// Grants what can be granted, oldest first: process, wish, fencing token.
-    pub fn grant(&mut self) -> Vec<(usize, AskNo, u64)> {
+    /// Grants what can be granted, oldest first: process, request, fencing token.
+    pub fn grant(&mut self) -> Vec<(usize, RequestNo, u64)> {
         let mut granted = Vec::new();
         let mut at = 0;
         while at < self.waiting.len() {
@@ -49,15 +49,15 @@ impl Table {
                 at += 1;
                 continue;
             }
-            let (process, ask, wants) = self.waiting.remove(at);
+            let (process, request, wants) = self.waiting.remove(at);
             self.last += 1;
             self.leases.insert(self.last, Lease { process, wants, lost: false });
-            granted.push((process, ask, self.last));
+            granted.push((process, request, self.last));
         }
         granted
     }
 
-    /// The grant of a wish ran out before its process had heard of it.
+    /// The grant of a request ran out before its process had heard of it.
     pub fn lapse(&mut self, fence: u64) {
         self.leases.remove(&fence);
     }

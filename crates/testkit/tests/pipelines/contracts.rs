@@ -138,8 +138,8 @@ fn a_contract_names_every_budget_that_is_drawn_from_and_no_other() {
     for stamped in world.events() {
         scheduler.apply(stamped).expect("it happened");
         if let Event::ContractResolved { task, contract, .. } = &stamped.event {
-            let (payers, _) = scheduler.payers_of(task);
-            let drawn: Vec<_> = payers.into_iter().map(convoke_model::Allowance::from).collect();
+            let (scopes, _) = scheduler.budget_scopes_of(task);
+            let drawn: Vec<_> = scopes.into_iter().map(convoke_model::Allowance::from).collect();
             assert_eq!(contract.budgets, drawn, "{task}");
             assert_eq!(contract.cheaper_models, ["small"], "{task}");
             looked += 1;

@@ -171,10 +171,10 @@ fn what_a_phase_asks_is_paid_by_the_phase_also_by_its_name_alone() {
     let by_name = Scheduler::new(plan);
     let mut asked = 0;
     for task in scheduler.tasks() {
-        let (id, payers) = (scheduler.id(task), scheduler.payers(task));
-        let tokens: Vec<_> = payers.iter().filter_map(|payer| payer.budget.tokens).collect();
+        let (id, scopes) = (scheduler.id(task), scheduler.budget_scopes(task));
+        let tokens: Vec<_> = scopes.iter().filter_map(|scope| scope.budget.tokens).collect();
         assert_eq!(tokens, [5000, 90000], "{id}");
-        let (known, tenant) = by_name.payers_of(id);
+        let (known, tenant) = by_name.budget_scopes_of(id);
         assert_eq!((known.len(), tenant.as_deref()), (2, Some("blue")), "{id}");
         asked += 1;
     }

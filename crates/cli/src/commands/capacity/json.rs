@@ -57,7 +57,7 @@ fn limit(resource: &ResourceView, snapshot: &Snapshot) -> Value {
         "quarantined": resource.quarantined,
         "lingering": resource.lingering,
         "eases_in_ms": resource.eases_in.map(millis),
-        "shut_for_ms": resource.shut_for.map(millis),
+        "paused_for_ms": resource.paused_for.map(millis),
         "waiting": resource.waiting,
         "holders": holders.collect::<Vec<_>>(),
     })

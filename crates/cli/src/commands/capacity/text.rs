@@ -19,15 +19,15 @@ pub fn table(snapshot: &Snapshot, inside: &[Waiting]) -> String {
     parts.join("\n")
 }
 
-/// What the table has for a resource that is only a door.
+/// What the table has for a resource without a limit.
 const NO_LIMIT: u32 = u32::MAX;
 
 fn limits(resources: &[ResourceView]) -> String {
     let mut table =
-        plain(&["LIMIT OF", "LIMIT", "IN USE", "QUARANTINED", "LINGERING", "WAITING", "DOOR", "FROM"]);
-    // A door counts nothing: it is worth a line only while it is shut.
-    let is_open_door = |resource: &&ResourceView| resource.limit == NO_LIMIT && resource.shut_for.is_none();
-    for resource in resources.iter().filter(|resource| !is_open_door(resource)) {
+        plain(&["LIMIT OF", "LIMIT", "IN USE", "QUARANTINED", "LINGERING", "WAITING", "STATE", "FROM"]);
+    // A resource without a limit is worth a line only while it pauses.
+    let is_unlimited = |resource: &&ResourceView| resource.limit == NO_LIMIT && resource.paused_for.is_none();
+    for resource in resources.iter().filter(|resource| !is_unlimited(resource)) {
         table.add_row([
             resource.name.clone(),
             limit(resource),
@@ -36,8 +36,8 @@ fn limits(resources: &[ResourceView]) -> String {
             resource.lingering.to_string(),
             resource.waiting.to_string(),
             resource
-                .shut_for
-                .map_or("open".to_owned(), |time| format!("shut for {}", format::duration(time))),
+                .paused_for
+                .map_or("open".to_owned(), |time| format!("paused for {}", format::duration(time))),
             resource.origin.clone(),
         ]);
     }

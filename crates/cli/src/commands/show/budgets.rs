@@ -6,7 +6,7 @@ use crate::changes;
 use crate::console::Console;
 use crate::stored::Stored;
 use crate::view::format;
-use convoke_engine::budgets::{Standing, standings};
+use convoke_engine::budget::{Standing, standings};
 use convoke_journal::StateDir;
 use convoke_model::{Event, WhenSpent};
 use convoke_plan::Plan;

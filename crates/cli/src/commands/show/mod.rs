@@ -24,7 +24,7 @@ use crate::stored::{self, Stored};
 use crate::view::PartialMerges;
 use conversation::Extent;
 use convoke_engine::Metrics;
-use convoke_engine::budgets::Standing;
+use convoke_engine::budget::Standing;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};

@@ -103,7 +103,7 @@ impl State {
             approved: approved_text.as_deref().map(Proposal::read_text),
             approved_text,
             unattended: self.skip_gates,
-            purses: self.purses(task),
+            accounts: self.accounts(task),
             steps: if all { self.steps_of(task, &found, outputs) } else { Vec::new() },
             made: progress.map_or(0, |progress| progress.made),
             rounds: progress.map_or(0, |progress| progress.rounds),

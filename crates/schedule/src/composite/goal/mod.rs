@@ -6,6 +6,7 @@
 //! `gather` makes of a run what the router looks at, `apply` makes steps of its decisions, `prompt` what roles are shown.
 //! Invariant: a goal ends, within its bounds, and never better than its tasks did.
 
+mod accounts;
 mod apply;
 mod clearance;
 mod eligible;
@@ -15,7 +16,6 @@ mod outcome;
 mod planning;
 mod priority;
 mod prompt;
-mod purse;
 mod reopen;
 mod routing;
 mod state;

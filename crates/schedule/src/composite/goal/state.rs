@@ -1,9 +1,9 @@
 //! What a goal knows: its tasks, how they stand, and what was said on the way. Plain values, from which the router
 //! decides; how they come about is `gather`'s work.
 
+use super::accounts::BudgetAccount;
 use super::planning::answer::GoalAnswer;
 use super::planning::proposal::Proposal;
-use super::purse::Purse;
 use crate::state::End;
 use convoke_model::hash::HashMap;
 use convoke_model::{CauseKind, Failure, Item, Role, TaskId};
@@ -25,7 +25,7 @@ pub(crate) struct GoalState<'a> {
     /// Nobody is there to be asked.
     pub unattended: bool,
     /// What is left of the budgets that it stands under.
-    pub purses: Vec<Purse>,
+    pub accounts: Vec<BudgetAccount>,
     /// What happened to the goal itself, in order; nothing where only some tasks are looked at.
     pub steps: Vec<Entry<'a>>,
     /// How many tasks were made.

@@ -30,7 +30,7 @@ impl View<'_> {
             return vec![Step::Spawn { on: task, children: questions.collect() }];
         }
         match is_settled {
-            true => self.end_levels(task, reduce, merging, &self.look_at_levels(task, reduce, merging)),
+            true => self.end_levels(task, reduce, merging, &self.process_levels(task, reduce, merging)),
             false => Vec::new(),
         }
     }
@@ -49,7 +49,7 @@ impl View<'_> {
         let (tree, asks) = match self.take_memo::<Tree>(task) {
             None => {
                 let mut tree = Tree::new(self.parts(merging, bounds), bounds);
-                let asks = tree.look_at_all(&answer);
+                let asks = tree.process_all(&answer);
                 (tree, asks)
             }
             Some(mut tree) => {
@@ -65,7 +65,7 @@ impl View<'_> {
     }
 
     /// Everything at once, for the end: what was carried on or lost on the way.
-    fn look_at_levels(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Next {
+    fn process_levels(&self, task: TaskIx, reduce: &Reduce, merging: &Merging) -> Next {
         let bounds = self.bounds(task, reduce, merging);
         let parts = self.parts(merging, bounds);
         look(parts, bounds, &|key, of| self.answer_at(task, merging, key, of, bounds))

@@ -85,7 +85,7 @@ impl Tree {
     }
 
     /// Looks at every group.
-    pub fn look_at_all(&mut self, answer: &Answers<'_>) -> Asks {
+    pub fn process_all(&mut self, answer: &Answers<'_>) -> Asks {
         (0..self.groups.len()).flat_map(|number| self.process(1, number, answer)).collect()
     }
 
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!((then.asks.len(), then.levels), (0, 1));
         assert_eq!(then.result, Some(Some(part("1.0", 1))));
         let mut tree = Tree::new(parts(&[5]), bounds);
-        assert_eq!(tree.look_at_all(&|_, _| None).len(), 1);
+        assert_eq!(tree.process_all(&|_, _| None).len(), 1);
         assert!(!tree.is_settled());
         let asks = tree.look_behind(["1.0"].into_iter(), &|key, _| Some(Answer::Given(part(key, 1))));
         assert!(asks.is_empty() && tree.is_settled());
@@ -392,7 +392,7 @@ mod tests {
             answers.borrow().get(key).cloned()
         };
         let mut tree = Tree::new(parts(sizes), bounds);
-        let mut open: Vec<String> = tree.look_at_all(&known).into_iter().map(|(key, _)| key).collect();
+        let mut open: Vec<String> = tree.process_all(&known).into_iter().map(|(key, _)| key).collect();
         let (mut asked, mut next) = (open.clone(), seed);
         while !open.is_empty() {
             next = next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -162,5 +162,5 @@ impl State {
 fn look_for(task: TaskIx, mut paths: Vec<String>) -> Step {
     paths.sort();
     paths.dedup();
-    Step::Outside(task, Command::Look { task, paths })
+    Step::Outside(task, Command::LookUpFiles { task, paths })
 }

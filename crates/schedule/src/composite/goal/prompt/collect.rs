@@ -278,7 +278,7 @@ fn look(tree: &mut Tree, behind: Option<&[&str]>, answer: &Answers<'_>) -> (Asks
         false => answer(asked, parts),
     };
     let asks = match behind {
-        None => tree.look_at_all(&below),
+        None => tree.process_all(&below),
         Some(keys) => tree.look_behind(keys.iter().copied(), &below),
     };
     (asks, last.into_inner())

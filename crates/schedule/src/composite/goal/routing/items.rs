@@ -4,10 +4,10 @@
 //! children have, and each way to recover is taken at most once.
 
 use super::decision::{Act, Decision};
+use crate::composite::goal::accounts;
 use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::check::{Known, Terms};
 use crate::composite::goal::planning::proposal::Proposal;
-use crate::composite::goal::purse;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing, asked_in_a_row};
 use crate::state::End;
 use convoke_model::{Cause, CauseKind, Class, Effort, Failure, GoalChoice, Role, Skip, TaskId, counted};
@@ -155,7 +155,7 @@ impl Look<'_, '_> {
         if *self.left == 0 {
             return Some(format!("no further tasks can be made (max_tasks: {})", bounds.max_tasks));
         }
-        purse::refusal(&self.state.purses, self.item.item.effort)
+        accounts::refusal(&self.state.accounts, self.item.item.effort)
     }
 
     fn analysed(&self, told: &Response<'_>) -> Decision {

@@ -1,9 +1,9 @@
 //! A goal without a scheduler: roles are answered by the test, decisions are carried out over plain values.
 
+use crate::composite::goal::accounts::BudgetAccount;
 use crate::composite::goal::outcome::{Status, status};
 use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::proposal::{Draft, Proposal};
-use crate::composite::goal::purse::Purse;
 use crate::composite::goal::routing::decision::{Act, Decision};
 use crate::composite::goal::routing::route::route;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing};
@@ -20,7 +20,7 @@ pub(super) struct Play {
     pub(super) items: Vec<Piece>,
     pub(super) ended: Option<Result<(), Failure>>,
     pub(super) asked: Vec<String>,
-    pub(super) purses: Vec<Purse>,
+    pub(super) accounts: Vec<BudgetAccount>,
 }
 
 #[derive(Clone)]
@@ -122,7 +122,7 @@ impl Play {
             items: Vec::new(),
             ended: None,
             asked: Vec::new(),
-            purses: Vec::new(),
+            accounts: Vec::new(),
         }
     }
 
@@ -134,7 +134,7 @@ impl Play {
             approved: None,
             approved_text: None,
             unattended: true,
-            purses: self.purses.clone(),
+            accounts: self.accounts.clone(),
             steps: self.steps.iter().map(step).collect(),
             made: self.items.len() as u32,
             rounds: self.rounds(),

@@ -1,9 +1,9 @@
 //! When a task is done by children, what bounds that, and how it rejoins them.
 
 use super::play::{Play, chosen, done, draft, goal, planned, tasks};
+use crate::composite::goal::accounts::BudgetAccount;
 use crate::composite::goal::planning::answer::GoalAnswer;
 use crate::composite::goal::planning::proposal::Draft;
-use crate::composite::goal::purse::Purse;
 use crate::composite::goal::state::Standing;
 use crate::state::End;
 use convoke_model::{Budget, Effort, GoalChoice, Usage};
@@ -88,7 +88,7 @@ fn a_split_that_the_budget_does_not_allow_is_refused_and_says_so() {
     let large = || Draft { effort: Effort { tokens: Some(2_000), seconds: None }, ..draft("a", &[]) };
     let next = |used: u64| {
         let used = Usage { input_tokens: used, ..Usage::default() };
-        let mut play = Play { purses: Purse::of("goal", &budget, &used), ..Play::new(goal()) };
+        let mut play = Play { accounts: BudgetAccount::of("goal", &budget, &used), ..Play::new(goal()) };
         play.settle();
         play.say("g", tasks(vec![large()])).pop().expect("something is decided")
     };
