@@ -123,7 +123,7 @@ impl View<'_> {
         let mut cut = Vec::new();
         for (piece, text) in of.iter().zip(&mut texts).filter(|(_, text)| text.len() > most) {
             cut.extend(self.tasks.find(&piece.task));
-            *text = headed(text, most, &read_by(Some(cut.len())));
+            *text = headed(text, most, read_by(Some(cut.len())));
         }
         (texts, cut)
     }
