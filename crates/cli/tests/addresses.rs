@@ -1,6 +1,6 @@
 //! Where prompts go, and which configuration says so: replaced addresses, files of projects, runs that go on from elsewhere.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -1,7 +1,7 @@
 //! One answer of many, as people see it: what it names, what is said when something is missing, what is refused before
 //! anything is spent.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

@@ -1,7 +1,7 @@
 //! Whatever is wrong with what the program is given, it says so clearly, ends with the right code, and loses nothing.
 #![allow(clippy::print_stderr, reason = "a test that cannot be tried says so")]
 
-mod support;
+use crate::support;
 
 use serde_json::json;
 use std::fmt::Write as _;

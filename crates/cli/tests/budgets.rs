@@ -1,7 +1,7 @@
 //! What a run may spend, and what follows when it is spent. Answers come from the scripted provider, which says what they
 //! used.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

@@ -1,6 +1,6 @@
 //! What people are shown of capacity that processes share, and how they change it.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

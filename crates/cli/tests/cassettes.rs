@@ -1,7 +1,7 @@
 //! `run --record` and `run --replay`: a run that asked models is had again without them.
 #![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

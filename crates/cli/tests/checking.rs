@@ -1,6 +1,6 @@
 //! What `check` and `plan` say about workflow files, good and bad.
 
-mod common;
+use crate::common;
 
 use common::World;
 use insta::assert_snapshot;

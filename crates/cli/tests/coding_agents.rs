@@ -1,7 +1,7 @@
 //! A coding agent's permission request is a gate: the run parks, a person answers, and the agent goes on.
 #![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
 
-mod support;
+use crate::support;
 
 use serde_json::json;
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! Personas that do what their contract does not admit, as people see it: nothing is done, and what happened is told.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

@@ -1,7 +1,7 @@
 //! `convoke show RUN TASK`: what an agent and its tools said to each other.
 #![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
 
-mod support;
+use crate::support;
 
 use std::process::{Command, Stdio};
 use support::World;

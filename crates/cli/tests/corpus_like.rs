@@ -5,7 +5,7 @@
 //! requests matter, by a model service on the loopback (from `service`; `${MODEL_URL}` says where it is, and a step
 //! is known by the model it names).
 
-mod support;
+use crate::support;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

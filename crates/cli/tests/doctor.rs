@@ -1,6 +1,6 @@
 //! `convoke doctor` as a caller sees it.
 
-mod common;
+use crate::common;
 
 use common::World;
 use serde_json::Value;

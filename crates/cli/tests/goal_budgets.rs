@@ -1,6 +1,6 @@
 //! A goal that has spent what it may: it is told what to raise, by the name under which it was written, and goes on.
 
-mod support;
+use crate::support;
 
 use serde_json::json;
 use support::World;

@@ -1,6 +1,6 @@
 //! A goal with more results than one question can take, as people run it.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

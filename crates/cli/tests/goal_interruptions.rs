@@ -1,6 +1,6 @@
 //! Goals that are cut off: killed at any call, stopped by a person, out of room. Each comes to the same answer in the end.
 
-mod support;
+use crate::support;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Mistakes around a goal name the place that was written: a key of the configuration, a flag, a prompt file. There is no file
 //! `goal:`.
 
-mod support;
+use crate::support;
 
 use serde_json::json;
 use support::goals::{done, scripted, task, two_tasks};

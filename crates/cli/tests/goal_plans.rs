@@ -1,6 +1,6 @@
 //! Plans that people write, change and approve: judged before anything is started or sent, each mistake at its place.
 
-mod support;
+use crate::support;
 
 use serde_json::json;
 use support::World;

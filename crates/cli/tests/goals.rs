@@ -1,13 +1,11 @@
 //! Goals as people run them: a sentence, a plan that is looked at first, words on the way, tools that were approved, and
 //! an end that says honestly what came of it.
 
-mod support;
-mod goals {
-    mod approval;
-    mod endings;
-    mod guidance;
-    mod tools;
-}
+use crate::support;
+mod approval;
+mod endings;
+mod guidance;
+mod tools;
 
 use convoke_model::Role;
 use serde_json::{Value, json};

@@ -4,15 +4,13 @@
 //! and one when it ends. Every kill is followed by a look at the journal; from then on no task whose end it holds may
 //! begin again. The result must be that of an undisturbed run.
 //!
-//!     CONVOKE_KILLS=200 cargo nextest run -p convoke --test kill --no-capture
+//!     CONVOKE_KILLS=200 cargo nextest run -p convoke kill:: --no-capture
 //!
 //! kills 200 times (40 unless told). A failure names the seed of its trial; CONVOKE_SEED=N tries the same moments again.
 #![allow(clippy::print_stderr, reason = "a random test must say its seed")]
 
-mod support;
-mod kill {
-    mod front_ends;
-}
+use crate::support;
+mod front_ends;
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,7 +6,7 @@
 //! the faster task comes first, so they are compared task by task.
 #![allow(clippy::print_stderr, reason = "a test of many kills says where they came")]
 
-mod support;
+use crate::support;
 
 use convoke_journal::{Reader, StateDir};
 use convoke_model::Event;

@@ -14,7 +14,7 @@
 //! must be the golden one, but for the order of what was announced; what the runs of the project share must have been
 //! changed once.
 //!
-//!     CONVOKE_PIPELINE_KILLS=all cargo nextest run -p convoke --test kill_pipeline --no-capture
+//!     CONVOKE_PIPELINE_KILLS=all cargo nextest run -p convoke kill_pipeline:: --no-capture
 //!
 //! kills at every N; a number kills at so many, evenly spread (12 unless told).
 //!
@@ -22,7 +22,7 @@
 //! without a kill.
 #![allow(clippy::print_stderr, reason = "a test of many kills says where they came")]
 
-mod support;
+use crate::support;
 
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{Event, RunId, Stamped};

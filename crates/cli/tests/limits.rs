@@ -1,6 +1,6 @@
 //! What is said about capacity and money, and refused: in configuration, files and commands.
 
-mod common;
+use crate::common;
 
 use common::{Said, World};
 use insta::assert_snapshot;

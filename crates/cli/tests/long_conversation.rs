@@ -4,7 +4,7 @@
 //! The judges are outside: the model service looks at every request, and the tool leaves a line for every call.
 #![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! One answer from many, as people run it: a kill in the middle of a synthesis, an estimate that says no, what is shown.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

@@ -1,6 +1,6 @@
 //! Persona manifests as people run them: the order of events, hand-offs, programs as actors, bounds, wrong manifests.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::journal::Events;

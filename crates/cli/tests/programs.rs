@@ -1,6 +1,6 @@
 //! `strategy: rlm`, whole: a model that sees a description of many outputs, its programs in workers of the same binary.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

@@ -1,6 +1,6 @@
 //! `convoke project`: what the runs of a project share, as a person sees and changes it.
 
-mod common;
+use crate::common;
 
 use common::World;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! How many may wait at once for permits, and who is refused.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

@@ -1,6 +1,6 @@
 //! Runs that stop and go on: signals, crashes, gates, changed files.
 
-mod common;
+use crate::common;
 
 use common::World;
 use insta::assert_snapshot;

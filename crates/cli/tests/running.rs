@@ -1,7 +1,7 @@
 //! Runs as a caller sees them: output, words, exit codes.
 #![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
 
-mod common;
+use crate::common;
 
 use common::World;
 use insta::assert_snapshot;

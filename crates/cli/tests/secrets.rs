@@ -1,6 +1,6 @@
 //! A key that comes back from outside goes no further: not to the journal, the screen, errors, cassettes or commands.
 
-mod support;
+use crate::support;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

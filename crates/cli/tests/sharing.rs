@@ -2,8 +2,8 @@
 //!
 //! The judge is a file outside: every script appends a line when it begins and one when it ends.
 
-mod common;
-mod support;
+use crate::common;
+use crate::support;
 
 use common::World;
 use std::process::Child;

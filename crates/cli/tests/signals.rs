@@ -1,6 +1,6 @@
 //! Runs that are interrupted, stopped, parked and answered from outside: they can go on, and leave no process behind.
 
-mod support;
+use crate::support;
 
 use rustix::process::Signal;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! What was spent stays spent: through kills, resumes, changed files and new tables. The judge is a service that wants its money
 //! for every request it gets, answered or not.
 
-mod support;
+use crate::support;
 
 use serde_json::{Value, json};
 use support::World;

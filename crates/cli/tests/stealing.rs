@@ -2,7 +2,7 @@
 //!
 //! The judges are outside: scripts write down which process started them, and a model service counts who asks.
 
-mod support;
+use crate::support;
 
 use convoke_capacity::{Capacity, Identity, Options};
 use convoke_model::fnv;

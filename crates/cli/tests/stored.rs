@@ -1,6 +1,6 @@
 //! Runs as they lie in the state folder: listed, shown, checked, removed, and damaged.
 
-mod common;
+use crate::common;
 
 use common::{World, only_folder};
 use insta::assert_snapshot;

@@ -1,6 +1,6 @@
 //! Several processes, one service with an undocumented limit: what one process learns holds for all.
 
-mod support;
+use crate::support;
 
 use serde_json::Value;
 use support::World;

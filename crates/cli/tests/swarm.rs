@@ -3,40 +3,37 @@
 //! Limits are promises: never more requests at once than the limit, at any instant, whichever process is stopped or killed; what is
 //! free is used; what a dead process held is back at once; no task is lost and none is done twice without need.
 //!
-//!     CONVOKE_SWARM_SECONDS=600 cargo nextest run -p convoke --test swarm --no-capture
+//!     CONVOKE_SWARM_SECONDS=600 cargo nextest run -p convoke swarm:: --no-capture
 //!
 //! goes on for ten minutes (unless told, one run in each of eight lanes). The mixed one has conversations, a limit of the
 //! model's, and processes that perform attempts of others' runs. A failure names its seed; CONVOKE_SEED=N makes the
 //! same troubles again, as far as the machine allows.
 #![allow(clippy::print_stderr, reason = "a random test must say its seed, and a measurement its figures")]
 
-mod support;
-mod swarm {
-    pub mod handover;
-    pub mod judge;
-    pub mod lanes;
-    mod mixed;
-    pub mod provider;
-    pub mod random;
-    pub mod samples;
-    mod trials;
-    pub mod trouble;
-    pub mod utilisation;
-}
+use crate::support;
+mod handover;
+mod judge;
+mod lanes;
+mod mixed;
+mod provider;
+mod random;
+mod samples;
+mod trials;
+mod trouble;
+mod utilisation;
 
 use convoke_capacity::{Capacity, Counters, Identity, Options, Snapshot};
+use judge::Found;
+use lanes::{Kind, Lane, Shape, Trouble};
+use provider::{Manner, Prompt, Provider, Request, Seen, Watch};
+use samples::{Sample, Sampler};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 use support::World;
 use support::journal::Events;
-use swarm::handover;
-use swarm::judge::{self, Found};
-use swarm::lanes::{self, Kind, Lane, Shape, Trouble};
-use swarm::provider::{Manner, Prompt, Provider, Request, Seen, Watch};
-use swarm::samples::{Sample, Sampler};
-use swarm::trouble::TroubleMaker;
-use swarm::utilisation::{self, Utilisation};
+use trouble::TroubleMaker;
+use utilisation::Utilisation;
 
 /// Eight processes of three hundred agents.
 fn shape() -> Shape {

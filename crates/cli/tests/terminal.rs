@@ -1,6 +1,6 @@
 //! What a person at a terminal sees and types: the live view, gates, Ctrl-C.
 
-mod common;
+use crate::common;
 
 use common::World;
 use rustix::fs::{OFlags, open};

@@ -1,6 +1,6 @@
 //! `convoke test`: workflows under test, as a caller sees it.
 
-mod support;
+use crate::support;
 
 use serde_json::json;
 use support::{World, copy};

@@ -1,6 +1,6 @@
 //! Conversations that are written down piece by piece, broken off, and gone on with.
 
-mod common;
+use crate::common;
 
 use common::{drive_by, fresh};
 use convoke_agent::{EngineLink, Executor, TurnRecord};

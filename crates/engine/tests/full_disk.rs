@@ -1,6 +1,6 @@
 //! A disk without room pauses a run. Time is virtual here: waiting costs none.
 
-mod common;
+use crate::common;
 
 use common::{FailsAtFirst, fresh};
 use convoke_engine::{Clock, EngineError, Limits, Notice, Options, Outcome, Setup, prepare};

@@ -1,6 +1,6 @@
 //! What other processes say to a run, while nobody drives it.
 
-mod common;
+use crate::common;
 
 use common::{drive, fresh};
 use convoke_engine::{Changes, Start};

@@ -1,6 +1,6 @@
 //! Attempts whose outcome nobody knows, because the process that performed them is gone.
 
-mod common;
+use crate::common;
 
 use common::{drive_by, fresh, interrupt};
 use convoke_agent::{EngineLink, Executor};

@@ -1,6 +1,6 @@
 //! Failed runs that are resumed, where their groups have few places.
 
-mod common;
+use crate::common;
 
 use common::{FailsAtFirst, drive_by, fresh};
 use convoke_engine::{Changes, Start};

@@ -1,6 +1,6 @@
 //! Limits of time, across owners of a run.
 
-mod common;
+use crate::common;
 
 use common::{drive, fresh};
 use convoke_engine::{Changes, Start};

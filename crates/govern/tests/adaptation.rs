@@ -1,6 +1,6 @@
 //! What is learned from calls: breakers with probes, limits that providers name, what is kept of it.
 
-mod kit;
+use crate::kit;
 
 use convoke_govern::{
     Admission, Amount, BreakerRules, Counts, Demand, Governor, Learned, LearnedLimit, Origin, Outcome, Rank,

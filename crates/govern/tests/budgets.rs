@@ -1,6 +1,6 @@
 //! Money: reserved at the worst case, settled at what it cost, and what happens when it is gone.
 
-mod kit;
+use crate::kit;
 
 use convoke_govern::{
     Admission, Amount, BudgetRules, Demand, Governor, Misconfigured, Outcome, Period, Rank, Refused,

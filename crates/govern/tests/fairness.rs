@@ -1,6 +1,6 @@
 //! Tenants take turns.
 
-mod kit;
+use crate::kit;
 
 use convoke_govern::{Amount, Governor, Rank, Rules, Spec, Tenant};
 use kit::{Dice, ask, free, grant};

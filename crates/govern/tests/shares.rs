@@ -1,6 +1,6 @@
 //! What a process holds of what all processes share.
 
-mod kit;
+use crate::kit;
 
 use convoke_govern::{Amount, Governor, Lack, Rank, Rules, Spec};
 use kit::{NOW, ask, free, grant};

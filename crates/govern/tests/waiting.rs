@@ -1,6 +1,6 @@
 //! How long anybody can be kept waiting: never longer than the bound that the crate states.
 
-mod kit;
+use crate::kit;
 
 use convoke_govern::{Amount, Governor, Rank, Rules, Spec};
 use kit::{Dice, ask, free, grant};

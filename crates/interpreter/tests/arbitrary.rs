@@ -1,6 +1,6 @@
 //! Whatever a text says, the host gets an answer to it in time, and lives.
 
-mod support;
+use crate::support;
 
 use convoke_interpreter::{Answer, Interpreter, Limits, Next};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! A worker can do nothing but compute, and runs nothing where that cannot be made sure.
 
-mod support;
+use crate::support;
 
 use convoke_interpreter::{Error, Limits, Next, Sandbox, WorkerCommand, Workers};
 use convoke_model::{Class, Failure};

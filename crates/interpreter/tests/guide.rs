@@ -1,6 +1,6 @@
 //! The text for models is true, line by line.
 
-mod support;
+use crate::support;
 
 use convoke_interpreter::{Answer, GUIDE, Kind, Limits, MODULES, Next};
 use serde_json::{Value, json};

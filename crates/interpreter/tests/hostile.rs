@@ -1,6 +1,6 @@
 //! Programs that mean harm end themselves, or at worst their worker. The host goes on.
 
-mod support;
+use crate::support;
 
 use convoke_interpreter::{Answer, Failed, Kind, Limits, Next, Origin, Program};
 use convoke_model::Class;

@@ -1,6 +1,6 @@
 //! Plain programs: values, prints, calls, several turns.
 
-mod support;
+use crate::support;
 
 use convoke_interpreter::{Answer, Exception, Kind, Limits, Next, Origin, Program};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What becomes of a program that does not fit, of a place that is not safe, of several troubles at once, and of a host
 //! function that is slow or broken (PE-17 to PE-20; see the design note on programs of models).
 
-mod support;
+use crate::support;
 
 use convoke_interpreter::{Answer, Cause, Error, Kind, MODULES};
 use convoke_model::{Class, Failure};

@@ -1,6 +1,6 @@
 //! A program that waits can be gone on with after its worker is gone: from its saved state, or by replay.
 
-mod support;
+use crate::support;
 
 use convoke_interpreter::{
     Answer, Error, Exception, Interpreter, Limits, Next, Origin, Paused, Program, Recorded, Turn,

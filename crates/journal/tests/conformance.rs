@@ -1,6 +1,6 @@
 //! What every journal must do, whatever it is made of.
 
-mod common;
+use crate::common;
 
 use common::{Disk, Store, blob_of, note, notes, stop};
 use convoke_journal::{Error, Memory, MessageId};

@@ -1,6 +1,6 @@
 //! What was acknowledged survives any end of its owner.
 
-mod common;
+use crate::common;
 
 use common::{Disk, Store, blob_of, me, meta, note, notes, stop};
 use convoke_journal::{Error, Journal, Reader, Sqlite, StateDir, verify};
@@ -137,7 +137,7 @@ fn a_killed_owner_loses_nothing_it_acknowledged() {
     let (mut last, victim) = (0, RunId("victim".into()));
     for lines in [1, 17, 60, 5, 120] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "appends_until_killed", "--ignored", "--nocapture"])
+            .args(["--exact", "crash::appends_until_killed", "--ignored", "--nocapture"])
             .env("CONVOKE_TEST_STATE", disk.state.path())
             .stdout(Stdio::piped())
             .spawn()

@@ -1,6 +1,6 @@
 //! No damage goes unnoticed: what is read is what was written, or an error names what is wrong.
 
-mod common;
+use crate::common;
 
 use common::{Disk, blob_of, me, notes, stop};
 use convoke_journal::{Error, Inbox, Journal, Reader, Sqlite, Verified, cut_torn_tail, verify};

@@ -1,6 +1,6 @@
 //! The format is for ever: what a version wrote can be read by every later one.
 
-mod common;
+use crate::common;
 
 use common::{Disk, blob_of, me, meta, note};
 use convoke_journal::{Error, Journal, Reader, Sqlite, Verified, verify};

@@ -2,7 +2,7 @@
 //!
 //! Needs a small file system, so these tests run where one may be mounted and say so where not.
 
-mod common;
+use crate::common;
 
 use common::{Small, me, meta, note};
 use convoke_journal::{Error, Index, Journal, Sqlite, verify};

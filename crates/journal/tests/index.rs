@@ -1,6 +1,6 @@
 //! A listing tells the truth, whatever happened to the index.
 
-mod common;
+use crate::common;
 
 use common::{Disk, me, meta, note};
 use convoke_journal::{Error, Index, Journal, Prune, RunRow, Sqlite, StateDir, summarize};

@@ -1,6 +1,6 @@
 //! One run, one owner.
 
-mod common;
+use crate::common;
 
 use common::{Disk, blob_of, me, meta, notes};
 use convoke_journal::{Error, Journal, Reader, Sqlite, live_owner, verify};

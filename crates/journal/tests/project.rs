@@ -1,6 +1,6 @@
 //! What the runs of a project share: two processes change it at once and nothing is lost, whichever of them is killed.
 
-mod common;
+use crate::common;
 
 use common::Small;
 use convoke_journal::{Error, Key, ProjectFile, Settled};
@@ -47,7 +47,7 @@ fn a_process_that_patches() {
 
 fn start(path: &Path, name: &str, count: u32) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_process_that_patches", "--nocapture"])
+        .args(["--exact", "project::a_process_that_patches", "--nocapture"])
         .envs([(FILE, path.to_str().unwrap()), (NAME, name), (COUNT, &count.to_string())])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

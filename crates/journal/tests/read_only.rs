@@ -1,6 +1,6 @@
 //! What is kept on a read-only disk can be looked at, but not run.
 
-mod common;
+use crate::common;
 
 use common::{Small, notes};
 use convoke_journal::{Error, Index, Journal, Reader, StateDir, Unsuitable, verify};

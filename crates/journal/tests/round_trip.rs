@@ -1,6 +1,6 @@
 //! Whatever happens to a run comes back as it was.
 
-mod common;
+use crate::common;
 
 use common::Disk;
 use convoke_journal::{Journal, Reader, verify};

@@ -1,8 +1,8 @@
 //! What the journal costs, in processor time. Run on an optimised build: `cargo nextest run --cargo-profile release
-//! --run-ignored only -E 'binary(speed)' --no-capture`.
+//! --run-ignored only -E 'test(/^speed::/)' --no-capture`.
 #![expect(clippy::print_stderr, reason = "figures are for people")]
 
-mod common;
+use crate::common;
 
 use common::Disk;
 use convoke_journal::{Index, Journal, Reader, Sqlite, summarize};

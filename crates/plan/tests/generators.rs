@@ -1,6 +1,6 @@
 //! Generators: what they make is a manifest that compiles, and that runs unchanged when it is saved.
 
-mod world;
+use crate::world;
 
 use convoke_plan::compile::{Compiled, GivenInput, Options, check_declared, compile};
 use convoke_plan::generate::files::{self, MOST_OF_A_FILE};

@@ -1,6 +1,6 @@
 //! Random small graphs: circles are always found, graphs without one are never refused, and names are only names.
 
-mod world;
+use crate::world;
 
 use convoke_plan::compile::Compiled;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Files that somebody broke: whatever is left of them, compiling ends with a plan or with an error, never otherwise.
 
-mod world;
+use crate::world;
 
 use convoke_plan::view::{dot, levels, mermaid};
 use proptest::prelude::*;

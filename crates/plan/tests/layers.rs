@@ -78,7 +78,7 @@ fn imports(text: &str) -> Vec<String> {
     let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let mut found: Vec<String> = Vec::new();
     for line in code {
-        for after in line.split("crate::").skip(1) {
+        for after in line.split("crate::layers::").skip(1) {
             found.push(after.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect());
         }
     }

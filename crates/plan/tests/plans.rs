@@ -1,6 +1,6 @@
 //! What a plan holds: defaults, edges, texts, providers, hashes.
 
-mod world;
+use crate::world;
 
 use convoke_model::{Budget, Class, Classes, Fallback, Price, ProviderSettings, Retry, WhenSpent};
 use convoke_plan::compile::{GivenInput, Options, PriceBook, check_inputs};

@@ -1,6 +1,6 @@
 //! What a file says about services, servers and coding agents, as far as it can be judged before anything starts.
 
-mod world;
+use crate::world;
 
 use convoke_model::PhaseTimeouts;
 use convoke_plan::compile::Compiled;

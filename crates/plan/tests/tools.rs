@@ -1,6 +1,6 @@
 //! MCP servers, tools, the step that calls one, coding agents: what is found in files, and what plans hold.
 
-mod world;
+use crate::world;
 
 use convoke_model::{
     Compaction, Permissions, Program, ProviderSettings, Retry, Server, StuckAction, StuckLoop,

@@ -1,6 +1,6 @@
 //! Levels, critical path and drawings.
 
-mod world;
+use crate::world;
 
 use convoke_plan::Plan;
 use convoke_plan::view::{Levels, dot, levels, mermaid};

@@ -1,10 +1,10 @@
 //! A person looks at the plan before anything is done, and answers what only a person can.
 
+use crate::goals::{events, shown, statuses};
 use crate::support::World;
 use crate::support::goals::{answer, done, scripted, task, two_tasks};
 use crate::support::model::Model;
 use crate::support::process::until;
-use crate::{events, shown, statuses};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

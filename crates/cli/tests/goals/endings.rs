@@ -1,6 +1,6 @@
 //! The end says honestly what came of it, and what was cut off or left out can be taken up again.
 
-use crate::statuses;
+use crate::goals::statuses;
 use crate::support::goals::{answer, done, scripted, skipped, task};
 use crate::support::model::Model;
 use crate::support::process::until;

@@ -1,8 +1,8 @@
 //! Words to a goal on its way.
 
+use crate::goals::{events, prompt_of, shown};
 use crate::support::goals::{lift_the_barrier, scripted, two_tasks, with_a_barrier};
 use crate::support::process::until;
-use crate::{events, prompt_of, shown};
 use serde_json::json;
 use std::io::Write;
 

@@ -1,9 +1,9 @@
 //! Only tools that were approved are named, planned or run.
 
+use crate::goals::{events, prompt_of, shown, statuses};
 use crate::support::World;
 use crate::support::goals::{answer, done, scripted, task};
 use crate::support::model::Model;
-use crate::{events, prompt_of, shown, statuses};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 

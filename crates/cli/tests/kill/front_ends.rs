@@ -4,14 +4,14 @@
 //! effect appends its key. A key may stand there twice only if a person was asked about that very step and said `retry`. A
 //! model that is told that the outcome of its call is unknown leaves it at that, so its keys stand there once at most.
 //!
-//!     CONVOKE_FRONT_END_KILLS=500 cargo nextest run -p convoke --test kill front_ends --no-capture
+//!     CONVOKE_FRONT_END_KILLS=500 cargo nextest run -p convoke kill::front_ends --no-capture
 
-use super::super::support::World;
-use super::super::support::goals::{answer, done};
-use super::super::support::journal::Events;
-use super::super::support::model::Model;
-use super::super::support::process::{Process, until};
-use super::super::{Random, fresh_seed, number};
+use super::support::World;
+use super::support::goals::{answer, done};
+use super::support::journal::Events;
+use super::support::model::Model;
+use super::support::process::{Process, until};
+use super::{Random, fresh_seed, number};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Agents of a manifest: failures, order, partitions, the query.
 
-use crate::kit::{attempts, prompt, run, scripted, shown, task};
+use crate::manifests::kit::{attempts, prompt, run, scripted, shown, task};
 use crate::support::World;
 use crate::support::model::Model;
 use serde_json::json;

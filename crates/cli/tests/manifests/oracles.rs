@@ -1,6 +1,6 @@
 //! What the original engine gives: levels, judged criteria, retries, shapes.
 
-use crate::kit::{attempts, run, scripted, shown};
+use crate::manifests::kit::{attempts, run, scripted, shown};
 use serde_json::json;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Teams: votes, consensus, debates, leads, work that is handed on.
 
-use crate::kit::{prompt, run, scripted};
+use crate::manifests::kit::{prompt, run, scripted};
 use crate::support::World;
 use serde_json::{Value, json};
 

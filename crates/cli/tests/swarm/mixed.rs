@@ -8,7 +8,7 @@ use super::random::Random;
 use crate::support::World;
 use crate::support::journal::Events;
 use crate::support::process::Process;
-use crate::{fresh_seed, number, table_of, what_is_left};
+use crate::swarm::{fresh_seed, number, table_of, what_is_left};
 use rustix::process::Signal;
 use std::time::Duration;
 

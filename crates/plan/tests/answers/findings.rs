@@ -1,6 +1,6 @@
 //! What is found in files with such steps.
 
-use crate::world::{compiled, findings, shown};
+use crate::answers::world::{compiled, findings, shown};
 
 /// Code and line of each finding, the header being line 1.
 type Found = &'static [(&'static str, usize)];

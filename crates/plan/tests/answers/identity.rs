@@ -1,6 +1,6 @@
 //! What decides whether a step is the same as before, and what the items of a fan-out are known by.
 
-use crate::{node, plan};
+use crate::answers::{node, plan};
 use convoke_plan::plan::Kind;
 
 #[test]

@@ -1,7 +1,7 @@
 //! What such steps become: nodes of the plan, with the agents that they ask on their way.
 
-use crate::world::World;
-use crate::{names, node, plan};
+use crate::answers::world::World;
+use crate::answers::{names, node, plan};
 use convoke_plan::plan::{Kind, Node, Plan, Reduce, Strategy, Verify};
 use convoke_plan::view::{dot, levels, mermaid};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Sub-workflows: what is given to them, and how deep they go.
 
-use crate::world::{World, findings};
+use crate::checks::world::{World, findings};
 
 #[test]
 fn a_call_gives_its_sub_workflow_what_it_declares() {

@@ -1,6 +1,6 @@
 //! Cases: a name, a file, and what is found in it.
 
-use crate::world::{compiled, findings, shown};
+use crate::checks::world::{compiled, findings, shown};
 
 /// A name, a file, and the findings: code and line.
 pub type Case = (&'static str, &'static str, &'static [(&'static str, usize)]);

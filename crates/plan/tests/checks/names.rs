@@ -1,6 +1,6 @@
 //! Names: of steps, of what they need and of where routes lead.
 
-use crate::kit::hold;
+use crate::checks::kit::hold;
 
 #[test]
 fn names_lead_somewhere() {

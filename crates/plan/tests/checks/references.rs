@@ -1,6 +1,6 @@
 //! What templates refer to, and texts that cannot be read.
 
-use crate::kit::hold;
+use crate::checks::kit::hold;
 
 #[test]
 fn references_name_what_can_have_run() {

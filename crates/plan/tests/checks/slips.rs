@@ -1,6 +1,6 @@
 //! Slips: what still runs is a warning, what is less usual is found too.
 
-use crate::kit::hold;
+use crate::checks::kit::hold;
 
 #[test]
 fn oddities_are_warned_of() {

@@ -1,7 +1,7 @@
 //! What agents are given: retries, models, tools, criteria; and who puts their answers together.
 
-use crate::kit::{agent, agents, errors, node, plan, reduce, text};
-use crate::world::{compiled, findings, shown};
+use crate::manifests::kit::{agent, agents, errors, node, plan, reduce, text};
+use crate::manifests::world::{compiled, findings, shown};
 use convoke_plan::*;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Ways to write a manifest down, and the documents about them.
 
-use crate::kit::{agent, node, plan, text};
-use crate::world::{World, compiled, shown};
+use crate::manifests::kit::{agent, node, plan, text};
+use crate::manifests::world::{World, compiled, shown};
 use serde_json::Value;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Manifests compiled, and a closer look at what they became.
 
-use crate::world::{compiled, shown};
+use crate::manifests::world::{compiled, shown};
 use convoke_plan::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What is wrong with a manifest, and where it is said to be.
 
-use crate::kit::{agent, errors};
-use crate::world::{compiled, findings, shown};
+use crate::manifests::kit::{agent, errors};
+use crate::manifests::world::{compiled, findings, shown};
 use serde_json::{Value, json};
 
 #[test]

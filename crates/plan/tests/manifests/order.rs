@@ -1,6 +1,6 @@
 //! Who waits for whom: levels, modes, barriers, batches, partitions.
 
-use crate::kit::{agent, agents, known, needs, node, plan, reduce, successes};
+use crate::manifests::kit::{agent, agents, known, needs, node, plan, reduce, successes};
 use convoke_plan::*;
 use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Agents in partitions: what waits for them, what they count as, how many there may be.
 
-use crate::kit::{agent, agents, errors, known, needs, node, plan, reduce, successes};
-use crate::world::{compiled, findings, shown};
+use crate::manifests::kit::{agent, agents, errors, known, needs, node, plan, reduce, successes};
+use crate::manifests::world::{compiled, findings, shown};
 use convoke_plan::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What agents are asked, with which query, in which shape.
 
-use crate::kit::{agent, agents, plan, reduce, text};
-use crate::world::{compiled, findings, shown};
+use crate::manifests::kit::{agent, agents, plan, reduce, text};
+use crate::manifests::world::{compiled, findings, shown};
 use convoke_plan::*;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! What a persona manifest becomes: phases, workers, members, actors.
 
-use crate::kit::{TWO, agent, node, phase, piped, plan, refused, text};
-use crate::world::{World, compiled, shown};
+use crate::personas::kit::{TWO, agent, node, phase, piped, plan, refused, text};
+use crate::personas::world::{World, compiled, shown};
 use convoke_plan::compile::{Degrade, DegradeOf, Options};
 use convoke_plan::{Condition, Kind, NodeIx, On, Plan, ProjectPlace, Requires, Topology};
 

@@ -1,7 +1,7 @@
 //! Bounds of the manifest and of the process.
 
-use crate::kit::{phase, piped};
-use crate::world::World;
+use crate::personas::kit::{phase, piped};
+use crate::personas::world::World;
 use convoke_plan::Plan;
 use convoke_plan::compile::{Caps, Options};
 

@@ -1,7 +1,7 @@
 //! Conditions of edges and texts: what they may name, and what contradicts itself.
 
-use crate::kit::{piped, plan, refused, warned};
-use crate::world::{compiled, findings};
+use crate::personas::kit::{piped, plan, refused, warned};
+use crate::personas::world::{compiled, findings};
 
 #[test]
 fn a_flag_is_compared_with_true_or_false_and_nothing_else() {

@@ -1,6 +1,6 @@
 //! Ways to write a manifest down, and the documents beside the code.
 
-use crate::kit::{TWO, piped, plan, refused, warned};
+use crate::personas::kit::{TWO, piped, plan, refused, warned};
 use convoke_plan::Plan;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Persona manifests compiled, and what is found in them.
 
-use crate::world::{compiled, shown};
+use crate::personas::world::{compiled, shown};
 use convoke_plan::{Kind, Node, Phase, Plan, Text, Workflow};
 
 pub const TWO: &str = r#"

@@ -1,7 +1,7 @@
 //! Names and circles: of personas, nodes, edges and events.
 
-use crate::kit::{node, piped, plan, refused, warned};
-use crate::world::{compiled, findings};
+use crate::personas::kit::{node, piped, plan, refused, warned};
+use crate::personas::world::{compiled, findings};
 
 #[test]
 fn relationships_in_a_circle_are_refused_and_the_circle_is_shown() {

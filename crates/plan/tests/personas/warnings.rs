@@ -1,6 +1,6 @@
 //! What still runs and is warned of.
 
-use crate::kit::{node, phase, piped, refused, warned};
+use crate::personas::kit::{node, phase, piped, refused, warned};
 use convoke_plan::Kind;
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is said about a manifest is said in its own words: it has personas, nodes, actors and edges, and no steps or routes.
 
-use crate::kit::{piped, warned};
-use crate::world::{compiled, shown};
+use crate::personas::kit::{piped, warned};
+use crate::personas::world::{compiled, shown};
 
 /// Words for parts of a workflow file.
 const OF_WORKFLOWS: &[&str] = &["step", "steps", "route", "routes", "need", "needs", "agent", "sub-workflow"];

@@ -1,6 +1,6 @@
 //! Journals that once made the fold panic, as small as they can be.
 
-use crate::shapes::begun;
+use crate::folds::shapes::begun;
 use convoke_model::{Digest, Event, JsonText, Payload, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
 use convoke_schedule::Scheduler;

@@ -2,7 +2,7 @@
 //!
 //! Events are changed as JSON, so that every field of every kind is reached, also those that are yet to come.
 
-use crate::shapes::Journal;
+use crate::folds::shapes::Journal;
 use convoke_model::{Event, Stamped, Timestamp};
 use convoke_testkit::Random;
 use serde_json::{Map, Value, json};

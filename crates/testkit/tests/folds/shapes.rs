@@ -1,6 +1,6 @@
 //! Journals of simulated runs: one of every front end, and what people and crashes do to runs.
 
-use crate::{goals, merging, pipelines};
+use crate::folds::{goals, merging, pipelines};
 use convoke_model::{Answer, Assignment, AttemptEnd, Class, JsonText, Stamped, Usage, Work};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, World, plan_of};

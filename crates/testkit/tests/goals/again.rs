@@ -2,7 +2,7 @@
 //!
 //! What models say depends on the seed and on who is asked, never on when, so that a run can be repeated in part.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{
     Answer, ChildKind, Class, Event, Item, RunReopened, RunStatus, Stamped, TaskId, fnv_from,
 };

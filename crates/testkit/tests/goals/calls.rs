@@ -1,6 +1,6 @@
 //! How much a goal asks and how long its prompts are, also with hundreds of tasks.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Class, RunStatus};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! More results than one question can take: they become digests first, and nothing is left out or lost unsaid.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Assignment, ChildKind, Class, Event, RunStatus, TaskId, Work};
 use convoke_testkit::{Behaviour, World};
 use serde_json::{Value, json};

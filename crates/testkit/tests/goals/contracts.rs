@@ -1,6 +1,6 @@
 //! What those who have a role may do and use: the contract of each attempt.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Class, Contract, Event, Violation};
 use convoke_testkit::{World, plan_of};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The same journal gives the same next decision: whoever folds it, from memory or from disk.
 
-use crate::again::broken_goal;
+use crate::goals::again::broken_goal;
 use convoke_model::{Blob, Digest, Event, JsonText, Stamped};
 use convoke_schedule::{Outputs, Scheduler};
 use convoke_testkit::World;

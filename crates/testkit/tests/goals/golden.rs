@@ -1,7 +1,7 @@
 //! The run that is committed as a file: planned, spawned, recovered, rejoined and answered, and the same wherever it was
 //! killed.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Class, Event, RunStatus};
 use convoke_schedule::{Owner, Scheduler};
 use convoke_testkit::World;

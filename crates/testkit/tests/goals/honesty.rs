@@ -1,6 +1,6 @@
 //! A goal is never better than its tasks.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Class, RunStatus};
 use serde_json::{Value, json};
 
@@ -169,6 +169,6 @@ fn parts_that_could_not_be_reconciled_stand_one_after_the_other() {
     assert_eq!((&answer["status"], &answer["tasks"][0]["status"]), (&json!("partial"), &json!("succeeded")));
     assert!(answer["issues"].as_str().unwrap().contains("parts of task 1 were not put together"), "{answer}");
     resumes_everywhere(&plan, 4, broken);
-    let again = crate::in_part::resumed(&plan, broken, says, RunStatus::Partial);
+    let again = crate::goals::in_part::resumed(&plan, broken, says, RunStatus::Partial);
     assert_eq!(again, ["g/1/reconcile[1]", "g/2/execute[1]", "g/finalise[1]"]);
 }

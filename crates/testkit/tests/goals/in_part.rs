@@ -1,6 +1,6 @@
 //! Goals that were reached in part or not at all, and are resumed to have the rest done.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Class, RunStatus};
 use convoke_plan::Plan;
 use convoke_testkit::{World, plan_of};

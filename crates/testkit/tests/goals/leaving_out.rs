@@ -1,6 +1,6 @@
 //! A task that failed and is then left out: somebody says why, and that is what everybody is told.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Cause, CauseKind, Class, Event, RunStatus};
 use convoke_testkit::World;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Goals side by side, each of which waits for people on its way: places are kept, and wherever the run is killed the
 //! same comes of it.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Answer, Class, Event, RunStatus, TaskId};
 use convoke_plan::Plan;
 use convoke_testkit::{Ended, World, plan_of};

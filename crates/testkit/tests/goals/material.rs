@@ -1,6 +1,6 @@
 //! What models and tools said stands apart from what tells a model what to do.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Class, RunStatus};
 use serde_json::{Value, json};
 

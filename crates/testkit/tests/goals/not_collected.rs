@@ -1,6 +1,6 @@
 //! Results that nobody could put together: what is seen instead, what is said about it, and what can be resumed.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Assignment, Class, Event, RunStatus, Work};
 use convoke_testkit::{Behaviour, Ended, World, plan_of};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! People decide about what is escalated, change and approve plans, and say how to go on.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Answer, Class, Event, RunStatus};
 use convoke_testkit::World;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Plans that are asked for, given and refused.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Class, RunStatus};
 use serde_json::{Value, json};
 

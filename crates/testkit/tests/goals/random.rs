@@ -1,6 +1,6 @@
 //! Whatever models say, a goal ends within its bounds and honestly.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Assignment, Class, Event, GoalChoice, GoalDecided, RunStatus, TaskId};
 use convoke_testkit::{Behaviour, Ended, Random, World};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! What follows when a task fails: waiting, other ways, each once.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Assignment, Class, Event, RunStatus, Stamped, Timestamp};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, World};

@@ -1,6 +1,6 @@
 //! Goals that ended early and go on.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Answer, Class, Event, RunStatus};
 use convoke_testkit::World;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What else is taken up when a run with goals goes on, and within which limits.
 
-use crate::in_part::{half, resumed, steps};
-use crate::kit::*;
+use crate::goals::in_part::{half, resumed, steps};
+use crate::goals::kit::*;
 use convoke_model::{Assignment, AttemptEnd, Class, JsonText, RunStatus, Usage};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, World};

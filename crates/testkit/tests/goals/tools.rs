@@ -1,6 +1,6 @@
 //! Which tools whoever does a task may use.
 
-use crate::kit::*;
+use crate::goals::kit::*;
 use convoke_model::{Assignment, Class, Event, RunStatus, Stamped, Work};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, World, plan_of};

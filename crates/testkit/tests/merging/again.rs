@@ -1,6 +1,6 @@
 //! What a resume does again, and what it does not.
 
-use crate::kit::{CHECKED, EXPECTING, Says, answer, many, run, words, world};
+use crate::merging::kit::{CHECKED, EXPECTING, Says, answer, many, run, words, world};
 use convoke_model::RunStatus;
 use convoke_plan::Plan;
 use convoke_testkit::{Ended, World, plan_of};

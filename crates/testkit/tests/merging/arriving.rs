@@ -1,6 +1,6 @@
 //! Merging what arrives: progress, deadlines, too few.
 
-use crate::kit::{TICK, answer, many, run, words, world};
+use crate::merging::kit::{TICK, answer, many, run, words, world};
 use convoke_model::{Assignment, CauseKind, Event, RunStatus};
 use convoke_testkit::{Behaviour, World, plan_of};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Choices and votes.
 
-use crate::kit::{answer, given, many, resumes_everywhere, run, words};
+use crate::merging::kit::{answer, given, many, resumes_everywhere, run, words};
 use convoke_model::RunStatus;
 use convoke_testkit::plan_of;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Examinations of answers, and repairs of outputs in another shape.
 
-use crate::kit::{CHECKED, EXPECTING, answer, resumes_everywhere, run};
+use crate::merging::kit::{CHECKED, EXPECTING, answer, resumes_everywhere, run};
 use convoke_model::RunStatus;
 use convoke_testkit::plan_of;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Merging by levels: rounds, groups that failed, outputs that are missing or large.
 
-use crate::kit::{TICK, answer, many, resumes_everywhere, run, words};
+use crate::merging::kit::{TICK, answer, many, resumes_everywhere, run, words};
 use convoke_model::RunStatus;
 use serde_json::{Value, json};
 

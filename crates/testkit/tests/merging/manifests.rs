@@ -1,6 +1,6 @@
 //! Manifests in which somebody fails, waits for a part, or comes in batches.
 
-use crate::kit::{Says, TICK, given, resumes_everywhere, run};
+use crate::merging::kit::{Says, TICK, given, resumes_everywhere, run};
 use convoke_model::{Assignment, RunStatus};
 use convoke_testkit::{Behaviour, World, plan_of};
 use serde_json::{Value, json};

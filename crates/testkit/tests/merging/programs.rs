@@ -1,6 +1,6 @@
 //! Programs over outputs.
 
-use crate::kit::{TICK, answer, many};
+use crate::merging::kit::{TICK, answer, many};
 use convoke_model::{
     Assignment, AttemptEnd, Class, JsonText, Payload, ProgramCall, RunStatus, SubQuery, Usage, WaitsFor, Work,
 };

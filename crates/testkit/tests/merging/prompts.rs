@@ -1,6 +1,6 @@
 //! What models are asked: our words by default, the words of a step where it has some.
 
-use crate::kit::{CHECKED, EXPECTING, many, words, world};
+use crate::merging::kit::{CHECKED, EXPECTING, many, words, world};
 use convoke_model::{Assignment, Work};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, World, plan_of};

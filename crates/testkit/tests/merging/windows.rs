@@ -1,6 +1,6 @@
 //! No prompt is longer than the window of the model that is asked, whatever came before it.
 
-use crate::kit::*;
+use crate::merging::kit::*;
 use convoke_model::{RunStatus, Work};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, Ended, World, plan_of};

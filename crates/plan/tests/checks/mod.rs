@@ -6,5 +6,4 @@ mod kit;
 mod names;
 mod references;
 mod slips;
-#[path = "../world/mod.rs"]
-mod world;
+use crate::world;

@@ -3,8 +3,7 @@
 mod findings;
 mod identity;
 mod nodes;
-#[path = "../world/mod.rs"]
-mod world;
+use crate::world;
 
 use convoke_plan::plan::{Node, Plan, Workflow};
 use world::{compiled, shown};

@@ -7,5 +7,4 @@ mod mistakes;
 mod order;
 mod partitions;
 mod prompts;
-#[path = "../world/mod.rs"]
-mod world;
+use crate::world;

@@ -2,7 +2,7 @@
 //! that fall silent, commits that take long. Whatever the order of things, promises hold.
 //!
 //! Every schedule follows from a number. `CONVOKE_SCHEDULES` says how many there are, `CONVOKE_SCHEDULES_FROM` which
-//! number is the first. The long form: `CONVOKE_SCHEDULES=100000 cargo nextest run -p convoke-testkit --test machine
+//! number is the first. The long form: `CONVOKE_SCHEDULES=100000 cargo nextest run -p convoke-testkit machine::
 //! --no-capture`.
 //!
 //! Not simulated here: rates and budgets that processes share, limits that are learned, and processes that die

@@ -5,7 +5,7 @@ mod again;
 mod arriving;
 mod choosing;
 mod examining;
-mod kit;
+pub(crate) mod kit;
 mod levels;
 mod manifests;
 mod programs;

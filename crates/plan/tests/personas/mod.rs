@@ -8,5 +8,4 @@ mod kit;
 mod names;
 mod warnings;
 mod words;
-#[path = "../world/mod.rs"]
-mod world;
+use crate::world;

@@ -2,20 +2,14 @@
 //!
 //! Every journal follows from a number. `CONVOKE_FOLDS` says how many journals there are (a few thousand without it),
 //! `CONVOKE_FOLDS_FROM` which number is the first: `CONVOKE_FOLDS=1 CONVOKE_FOLDS_FROM=n` folds one journal again. The
-//! long form: `CONVOKE_FOLDS=1000000 cargo nextest run -p convoke-testkit --test folds --no-capture`.
+//! long form: `CONVOKE_FOLDS=1000000 cargo nextest run -p convoke-testkit folds:: --no-capture`.
 #![allow(clippy::print_stderr, reason = "the count is told")]
 
 mod found;
-#[path = "../goals/kit.rs"]
-#[allow(dead_code, reason = "only its runs are needed")]
-mod goals;
-#[path = "../merging/kit.rs"]
-#[allow(dead_code, reason = "only its runs are needed")]
-mod merging;
+use crate::goals::kit as goals;
+use crate::merging::kit as merging;
 mod mutation;
-#[path = "../pipelines/kit.rs"]
-#[allow(dead_code, reason = "only its runs are needed")]
-mod pipelines;
+use crate::pipelines::kit as pipelines;
 mod shapes;
 
 use convoke_engine::fold_into;

@@ -4,6 +4,4 @@ mod agents;
 mod kit;
 mod oracles;
 mod presets;
-#[path = "../support/mod.rs"]
-mod support;
 mod teams;

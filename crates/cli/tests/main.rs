@@ -1,0 +1,47 @@
+//! The whole program as people and other programs see it.
+//!
+//! One program for all files: each program more is linked, and compiles what they share, once more.
+
+mod addresses;
+mod answers;
+mod bad_input;
+mod budgets;
+mod capacity;
+mod cassettes;
+mod checking;
+mod coding_agents;
+mod common;
+mod contracts;
+mod conversations;
+mod corpus_like;
+mod doctor;
+mod goal_budgets;
+mod goal_digests;
+mod goal_interruptions;
+mod goal_mistakes;
+mod goal_plans;
+mod goals;
+mod kill;
+mod kill_goal;
+mod kill_pipeline;
+mod limits;
+mod long_conversation;
+mod manifests;
+mod merging;
+mod personas;
+mod programs;
+mod project;
+mod queueing;
+mod resuming;
+mod running;
+mod secrets;
+mod sharing;
+mod signals;
+mod spending;
+mod stealing;
+mod stored;
+mod storm;
+mod support;
+mod swarm;
+mod terminal;
+mod testing;

@@ -1,0 +1,16 @@
+//! What the journal promises, on a real disk.
+//!
+//! One program for all files: each program more is linked, and compiles what they share, once more.
+
+mod common;
+mod conformance;
+mod crash;
+mod damage;
+mod format;
+mod full_disk;
+mod index;
+mod ownership;
+mod project;
+mod read_only;
+mod round_trip;
+mod speed;
