@@ -3,10 +3,10 @@
 //! The owner process of a run keeps everything that decides: permits, leases, the journal. Only *performing* an attempt moves.
 //! [`Owner`] offers an attempt in the capacity table when its process is full and another one has room. A [`Claimant`] claims the
 //! offer, connects to the owner's socket, receives the task, checks that it meets the task's [`Requirements`], and begins when it
-//! receives `Go`. From there on its attempt speaks on a [`remote_link`], whose other end is the real link (`remote_attempt`).
+//! receives `Go`. From there on its attempt speaks on a `remote_link`, whose other end is the real link (`remote_attempt`).
 //! `messages` lists what is sent on the socket.
 //!
-//! What a process has (its folder, its variables) and how it performs attempts comes in through three traits of [`host`]: this
+//! What a process has (its folder, its variables) and how it performs attempts comes in through three traits of `host`: this
 //! crate reads no environment, knows no provider and no tool, and cannot reach a journal.
 //!
 //! Kept true: an attempt is performed here or there, never both, because `Go` is sent once for each offer (`claims`) and no

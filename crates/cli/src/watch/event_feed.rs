@@ -230,7 +230,7 @@ impl EventFeed {
 }
 
 /// Whether a failure is told with its words by an event of the same commit: an attempt's by its task, that of the step that ends
-/// the run by the end of the run. Everything else is told where it happened, and referred to later ([`crate::view::Told`]).
+/// the run by the end of the run. Everything else is told where it happened, and referred to later ([`crate::view::ShownFailures`]).
 fn is_told_by(next: &[Stamped], event: &Event) -> bool {
     let (task, failure, is_attempt) = match event {
         Event::AttemptFailed { task, failure, .. } => (task, failure, true),
