@@ -1,7 +1,7 @@
 //! Templates that only fill in names: `Do item {{ item }} of {{ workflow.input.count }}.`
 //!
-//! Most prompts of a fan-out are of this kind. They are filled in without the virtual machine, which takes ten times as
-//! long to set up as such a text takes to write.
+//! Most prompts of a fan-out are of this kind. They are filled in without the virtual machine, which takes some 11 000
+//! instructions for a text of two names (callgrind, release build).
 //!
 //! Invariant: gives what minijinja gives, or nothing. A name that is not there, a list, a text beyond the bound on
 //! outputs: all of them are left to minijinja, which knows the limits and the words for what is wrong.
