@@ -4,7 +4,7 @@ use crate::benchmark::{ALL, Benchmark};
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 
-/// Measures what Convoke costs. Use a release build on a machine that does nothing else.
+/// Measures what Convoke costs. Use a build of the profile `dist` on a machine that does nothing else.
 #[derive(Debug, Parser)]
 pub struct Args {
     /// What to measure
@@ -16,7 +16,7 @@ pub struct Args {
     /// Exit with 1 where a bound is missed
     #[arg(long)]
     pub check: bool,
-    /// The program to measure, instead of a release build of this workspace
+    /// The program to measure, instead of a build of this workspace
     #[arg(long, value_name = "PATH")]
     pub bin: Option<PathBuf>,
     /// How many processes the storm is made by

@@ -1,6 +1,6 @@
 //! Measures what Convoke costs, as ratios in one run.
 //!
-//! The program under test is the real release binary, run as a child and charged with what the kernel says it used;
+//! The program under test is the real binary as it is shipped, run as a child and charged with what the kernel says it used;
 //! what has no command of its own (the memory journal, the floor of the runtime) runs in a child of this program, so
 //! that this process stays small and disturbs nothing. What the figures mean is in `docs/reference/performance.md`.
 

@@ -27,7 +27,9 @@ impl Workshop {
     /// Builds what is measured and makes the folder.
     pub fn open(args: &Args) -> Result<Workshop, Error> {
         if cfg!(debug_assertions) {
-            return Err(Error::Odd("this is a debug build: use cargo run --release -p convoke-bench".into()));
+            return Err(Error::Odd(
+                "this is a debug build: use cargo run --profile dist -p convoke-bench".into(),
+            ));
         }
         let ourselves = std::env::current_exe().map_err(Error::io("find", "this program".as_ref()))?;
         let beside = ourselves.parent().expect("a program lies in a folder");
@@ -135,12 +137,14 @@ pub fn expect_done(output: &str, count: u32) -> Result<(), Error> {
     Err(Error::Odd(format!("a run of {count} items said `{}`", output.trim())))
 }
 
-/// Builds the release binary beside this program.
+/// Builds the program beside this one, with the same profile: cargo names the folder after it.
 fn build(beside: &Path) -> Result<PathBuf, Error> {
     let target = beside.parent().unwrap_or(beside);
+    let profile = beside.file_name().unwrap_or_else(|| "dist".as_ref());
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--locked", "--package", "convoke", "--target-dir"]).arg(target);
+    command.args(["build", "--locked", "--package", "convoke", "--profile"]).arg(profile);
+    command.arg("--target-dir").arg(target);
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
     child::run(&mut command)?;
     Ok(beside.join("convoke"))
