@@ -10,6 +10,7 @@
 //!   answer brings back what there was.
 //! - Where a number is refused that was just found to be good, there is a trial (`trial`).
 
+use crate::in_a_row::{FEW, Verdict};
 use crate::knowledge::{Call, Change, Knowledge, Push, Round};
 use crate::tally::Tally;
 
@@ -21,9 +22,6 @@ const RECENT: u64 = 1_024;
 
 /// A service that refuses at least one in so many of those in flight asks to be left alone.
 const CROWD: u64 = 3;
-
-/// And fewer than so many may be chance.
-const FEW: u64 = 4;
 
 /// Cuts at numbers that were believed to be good, after which there is a trial.
 const STRIKES: u64 = 3;
@@ -43,8 +41,11 @@ const LONGEST_CALM: u64 = 600_000_000;
 impl Knowledge {
     /// A refusal. Says how far the limit has fallen, where that is worth telling.
     pub(crate) fn push_back(&mut self, call: Call, push: Push) -> Option<Change> {
-        let of_round = self.is_of_round(call);
+        let (of_round, crowded) = (self.is_of_round(call), self.is_crowded());
         self.enter_round(call, of_round);
+        if !crowded && self.is_crowded() {
+            self.widen_round(call);
+        }
         if !of_round && self.silent > 0 {
             self.silent += 1;
             return None;
@@ -52,8 +53,10 @@ impl Knowledge {
         if self.is_of_now(call) {
             self.count(call, true);
         }
-        if self.is_refused_in_a_row(call) {
-            return self.fall_silent(1);
+        match self.refused_in_a_row(call) {
+            Verdict::Open => {}
+            Verdict::Full => return self.cut_to_those_in_flight(call, push),
+            Verdict::Silent => return self.fall_silent(1),
         }
         if self.trial.is_some() && !self.is_crowded() {
             return if self.is_of_now(call) { self.refused_in_trial(call.ended) } else { None };
@@ -74,13 +77,28 @@ impl Knowledge {
         }
     }
 
-    /// Whether everything is refused by now. Calls from before the first refusal may still be answered, and say nothing.
-    fn is_refused_in_a_row(&mut self, call: Call) -> bool {
-        let (since, count) = self.in_a_row.unwrap_or((call.ended, 0));
-        let count = count + u64::from(call.began > since);
-        self.in_a_row = Some((since, count));
-        // An answer would be there by now, or is not under way.
-        count >= FEW && (call.ended >= since + 2 * self.round_trip || call.level_after <= 1)
+    /// The service is to be left alone from now on, so no calls follow: all that are in flight are of this round, also those
+    /// that began after its first refusal.
+    fn widen_round(&mut self, call: Call) {
+        if let Some(round) = &mut self.round {
+            round.at = call.ended;
+            round.tally.calls = round.tally.calls.max(round.tally.refused + call.level_after - 1);
+        }
+    }
+
+    /// Calls are refused one after the other, and those that were in flight before are neither refused nor answered yet: the
+    /// service takes these and no more.
+    fn cut_to_those_in_flight(&mut self, call: Call, push: Push) -> Option<Change> {
+        let from = self.limit.min(push.most.max(call.level_after));
+        let first = self.round.is_some_and(|round| !round.cut);
+        if first {
+            self.begin_cut(call, from);
+        }
+        self.in_a_row = None;
+        self.limit = from.min(call.level_after - 1);
+        self.known = Some(self.limit);
+        self.calm_until = call.ended + push.pause + self.calm;
+        self.tell_fall(from, first)
     }
 
     /// Counts a call of now towards what is believed of the service.
@@ -154,7 +172,7 @@ impl Knowledge {
         self.limit = from.min(good).min(before).max(1);
         self.known = Some(self.limit);
         if first && self.strikes >= STRIKES {
-            self.begin_trial(from);
+            self.begin_trial(from.min(call.level.max(tally.calls)));
         }
         self.tell_fall(from, first)
     }

@@ -12,7 +12,7 @@ impl Knowledge {
     /// An answer. Says how the limit has grown, once per window.
     pub(crate) fn succeed(&mut self, call: Call, most: u64) -> Option<Change> {
         self.time(call);
-        self.in_a_row = self.in_a_row.filter(|(since, _)| call.began <= *since);
+        self.answered_after_refusals(call);
         if !self.is_of_now(call) {
             return None;
         }

@@ -4,6 +4,7 @@
 //! All processes of a machine can know the same: it fits into a few words, and a [`Sample`] changes it in one step,
 //! whichever process reports it. Times are microseconds on one clock, which those who share it agree on.
 
+use crate::in_a_row::InARow;
 use crate::tally::Tally;
 use crate::trial::Trial;
 use convoke_model::LimitReason;
@@ -88,8 +89,8 @@ pub struct Knowledge {
     pub(crate) round: Option<Round>,
     /// The moment of the last cut; answers to calls that began before it say nothing about the limit after it.
     pub(crate) cut_at: Option<u64>,
-    /// The first refusal since which nothing that was asked later was answered, and how many of these were refused.
-    pub(crate) in_a_row: Option<(u64, u64)>,
+    /// The refusals since which nothing that was asked later was answered.
+    pub(crate) in_a_row: Option<InARow>,
     /// Rounds in a row in which every call was refused: it is not the number that the service minds.
     pub(crate) silent: u64,
     /// The service has answered again after that, and not yet a whole window.
@@ -176,7 +177,7 @@ impl Knowledge {
         let at = |at: u64| at.saturating_add_signed(by);
         self.round = self.round.map(|round| Round { at: at(round.at), ..round });
         self.cut_at = self.cut_at.map(at);
-        self.in_a_row = self.in_a_row.map(|(since, count)| (at(since), count));
+        self.in_a_row = self.in_a_row.map(|row| row.shifted(by));
         self.calm_until = at(self.calm_until);
         self
     }
@@ -185,6 +186,7 @@ impl Knowledge {
     pub fn to_words(&self) -> [u64; 19] {
         let round = self.round.map_or([0, 0], |round| [round.at + 1, round.tally.to_word()]);
         let cut = self.round.is_some_and(|round| round.cut);
+        let [since, in_a_row] = InARow::to_words(self.in_a_row);
         let (from, tried) = self.trial.map_or((0, 0), |trial| (trial.from, trial.tally.to_word()));
         [
             self.limit,
@@ -203,8 +205,8 @@ impl Knowledge {
             self.calm,
             self.answers << 32 | self.told,
             self.round_trip,
-            self.in_a_row.map_or(0, |(since, _)| since + 1),
-            self.in_a_row.map_or(0, |(_, count)| count),
+            since,
+            in_a_row,
             self.cut_at.map_or(0, |at| at + 1),
         ]
     }
@@ -227,7 +229,7 @@ impl Knowledge {
             goal,
             round: at.checked_sub(1).map(|at| Round { at, tally, cut }),
             cut_at: cut_at.checked_sub(1),
-            in_a_row: since.checked_sub(1).map(|since| (since, in_a_row)),
+            in_a_row: InARow::of_words([since, in_a_row]),
             silent: counts >> 32,
             returned: counts & 2 == 2,
             searching: counts & 4 == 4,

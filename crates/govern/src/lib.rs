@@ -42,6 +42,7 @@ mod grow;
 mod hash;
 mod histogram;
 mod holdback;
+mod in_a_row;
 mod knowledge;
 mod lane;
 mod lanes;

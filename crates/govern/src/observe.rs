@@ -219,10 +219,10 @@ impl Governor {
         notes.into_iter().any(|note| note.resource == resource && note.probe)
     }
 
-    /// Whether the provider said to come back later.
-    pub fn is_paused(&mut self, resource: ResourceId, now: Timestamp) -> bool {
+    /// Until when the provider said not to come back, if that lies ahead.
+    pub fn paused_until(&mut self, resource: ResourceId, now: Timestamp) -> Option<Timestamp> {
         let now = self.tick(now);
-        self.resources[resource.index()].back_pressure.paused_until(now).is_some()
+        self.resources[resource.index()].back_pressure.paused_until(now).map(Timestamp)
     }
 
     /// What an answer says about the provider's limits: never more than it says, and room for others who use the same

@@ -10,7 +10,7 @@ use crate::tally::Tally;
 /// A trial that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trial {
-    /// The limit before.
+    /// How many calls were in flight before.
     pub from: u64,
     /// The calls of the trial.
     pub tally: Tally,
@@ -32,13 +32,13 @@ const BELIEVED: u64 = 2_048;
 const CALM_TRIPS: u64 = 16;
 
 impl Knowledge {
-    /// Makes fewer calls than before for a while.
+    /// Makes fewer calls for a while than were in flight: less of a limit that was not used would show nothing.
     pub(crate) fn begin_trial(&mut self, from: u64) {
         // Those that are in flight may yet be answered.
         self.doubted.calls += from;
         let fewer = if self.doubted.thousandths() < MANY { from * 3 / 4 } else { from / 2 };
-        self.limit = self.limit.min(fewer).max(1);
         self.known = Some(self.limit);
+        self.limit = self.limit.min(fewer).max(1);
         self.trial = Some(Trial { from, tally: Tally::default() });
     }
 
@@ -64,11 +64,12 @@ impl Knowledge {
         self.trial = None;
         let fewer_helps = tally.thousandths() <= border(from, self.limit, before);
         if !fewer_helps {
+            let before = self.known.unwrap_or(from).max(from);
             self.usual = tally.together(self.doubted);
             self.believed = BELIEVED;
-            self.limit = self.goal.clamp(from, 2 * from);
-            self.known = Some(self.limit);
+            self.limit = self.goal.clamp(before, 2 * before);
         }
+        self.known = Some(self.limit);
         (self.goal, self.searching) = (from.max(self.limit), fewer_helps);
         self.recent = tally;
         (self.strikes, self.doubted, self.answers) = (0, Tally::default(), 0);
