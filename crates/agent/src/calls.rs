@@ -54,7 +54,7 @@ impl Caller<'_> {
     /// A call of a tool that a persona may not use: one that there was when its tools were settled. Where none were to be
     /// had, nobody has asked for them yet, and that is done now.
     async fn violation(&self, calls: &[ToolCall]) -> Option<Failure> {
-        let contract = self.contract.filter(|contract| contract.violation != Violation::Told)?;
+        let contract = self.contract.filter(|contract| contract.violation != Violation::Reported)?;
         let persona = contract.persona.as_ref()?;
         let unknown: Vec<&ToolCall> = calls.iter().filter(|call| !self.is_offered(call)).collect();
         if unknown.is_empty() || self.settings.servers.is_empty() {

@@ -19,11 +19,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-const TURNS: usize = 200;
+/// `CONVOKE_TURNS` says how many (80 unless told; 200 for the long version).
+fn turns() -> usize {
+    std::env::var("CONVOKE_TURNS").map_or(80, |text| text.parse().expect("a number"))
+}
 const RESULT_BYTES: usize = 2_000_000;
 const WINDOW: u64 = 128_000;
 
-/// The large values come to four hundred megabytes; a conversation that held them would be far above this.
+/// Each turn has a tool result of 2 MB; a conversation that keeps all of them in memory allocates far more than this.
 const MOST_MEMORY: usize = 80_000_000;
 
 /// Counts what is allocated, and how much it was at most.
@@ -93,7 +96,7 @@ fn digest_of(request: &Request<'_>) -> Digest {
 
 fn says(call: usize, can_read: bool) -> Reply {
     let mut reply = Reply::said(format!("Turn {call}."), Finish::Stop, Usage::default(), "m");
-    if call > TURNS {
+    if call > turns() {
         return reply;
     }
     let fetch =
@@ -302,20 +305,21 @@ async fn attempt(reader: Arc<Reader>, log: &MemoryLog, continues: Vec<JsonText>)
 }
 
 #[tokio::test]
-async fn two_hundred_turns_with_large_results() {
+async fn many_turns_with_large_results() {
+    let turns = turns();
     let (reader, log) = (Arc::<Reader>::default(), MemoryLog::default());
     let end = attempt(reader.clone(), &log, vec![]).await;
     assert!(matches!(end, AttemptEnd::Finished { .. }), "{end:?}");
     let requests = reader.requests.lock().unwrap().clone();
     let pieces = log.pieces.lock().unwrap().clone();
-    assert_eq!((requests.len(), pieces.len()), (TURNS + 1, TURNS));
-    assert!(log.recalled.load(Ordering::Relaxed) > TURNS / 10, "something was read back");
+    assert_eq!((requests.len(), pieces.len()), (turns + 1, turns));
+    assert!(log.recalled.load(Ordering::Relaxed) > turns / 10, "something was read back");
     let longest = pieces.iter().map(|piece| piece.as_str().len()).max().unwrap();
     assert!(longest < 3 * 60_000, "a record has {longest} bytes");
     let peak = PEAK.load(Ordering::Relaxed);
     assert!(peak < MOST_MEMORY, "{peak} bytes were allocated at once");
 
-    for written in (1..=TURNS).step_by(9).chain([2, 10, 70, TURNS]) {
+    for written in (1..=turns).step_by(turns / 20).chain([2, 10, 70, turns]) {
         let again = Arc::new(Reader { gives_up_after: Some(0), ..Reader::default() });
         attempt(again.clone(), &log, pieces[..written].to_vec()).await;
         assert_eq!(

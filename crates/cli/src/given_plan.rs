@@ -5,7 +5,8 @@ use crate::diagnostics::{self, Tally};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_model::TaskId;
-use convoke_plan::source::{PlanTerms, check_plan};
+use convoke_plan::goal_plan::Terms;
+use convoke_plan::source::check_plan;
 use convoke_plan::{Diagnostic, Goal, Kind, Plan};
 
 /// The goal that a task of the run is.
@@ -19,27 +20,21 @@ pub fn goal_of<'p>(plan: &'p Plan, task: &TaskId) -> Option<&'p Goal> {
 
 /// Refuses a plan that cannot be carried out, with everything that is wrong with it at its place.
 pub fn require(console: &Console, goal: &Goal, name: &str, text: &str) -> Result<(), CommandFailure> {
-    let Err(wrong) = judge(goal, name, text) else { return Ok(()) };
-    match wrong {
-        Wrong::Found(found) => {
-            found.iter().for_each(|one| {
-                console.complain(&diagnostics::draw(one, console.width(), console.paint));
-            });
-            let words = format!("plan `{name}` is refused: {}", Tally::of(&found).words());
-            Err(CommandFailure::new(Exit::Refused, words))
-        }
-        Wrong::Said(why) => {
-            Err(CommandFailure::new(Exit::Refused, format!("plan `{name}` is refused: {why}")))
-        }
+    let found = judge(goal, name, text);
+    if found.is_empty() {
+        return Ok(());
     }
+    for one in &found {
+        console.complain(&diagnostics::draw(one, console.width(), console.paint));
+    }
+    let words = format!("plan `{name}` is refused: {}", Tally::of(&found).words());
+    Err(CommandFailure::new(Exit::Refused, words))
 }
 
 /// What is wrong with a plan that is being typed, in a line each; nothing if it can be carried out.
 pub fn complaints(goal: &Goal, text: &str) -> Option<String> {
-    match judge(goal, "plan", text).err()? {
-        Wrong::Said(why) => Some(why),
-        Wrong::Found(found) => Some(found.iter().map(line).collect::<Vec<_>>().join("\n")),
-    }
+    let found = judge(goal, "plan", text);
+    (!found.is_empty()).then(|| found.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn line(found: &Diagnostic) -> String {
@@ -49,18 +44,6 @@ fn line(found: &Diagnostic) -> String {
     format!("{place}{}{help}", found.message)
 }
 
-enum Wrong {
-    Found(Vec<Diagnostic>),
-    Said(String),
-}
-
-/// By its places first; what the run itself would refuse is refused in any case.
-fn judge(goal: &Goal, name: &str, text: &str) -> Result<(), Wrong> {
-    let terms =
-        PlanTerms { max_tasks: goal.bounds.max_tasks.into(), skip_threshold: goal.skip_threshold.into() };
-    let found = check_plan(name, text, terms);
-    if !found.is_empty() {
-        return Err(Wrong::Found(found));
-    }
-    convoke_schedule::check_plan(goal, text).map_err(Wrong::Said)
+fn judge(goal: &Goal, name: &str, text: &str) -> Vec<Diagnostic> {
+    check_plan(name, text, &Terms::for_a_person(goal.bounds.max_tasks, goal.skip_threshold))
 }

@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_model::{Role, nearest};
-use convoke_plan::generate::goal::Sentence;
+use convoke_plan::generate::goal::GoalRequest;
 use etcetera::BaseStrategy;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub struct PromptFile {
 }
 
 /// What is known about a goal before it runs.
-pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<Sentence, CommandFailure> {
+pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<GoalRequest, CommandFailure> {
     let (config, settings) = (&console.config, &console.config.goal);
     if args.flags.detach && args.interactive {
         return Err(CommandFailure::new(Exit::Usage, "--detach and --interactive exclude each other")
@@ -50,7 +50,7 @@ pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<
     if args.goal.trim().is_empty() {
         return Err(CommandFailure::new(Exit::Usage, "the goal is empty").hint("say what is to be reached"));
     }
-    let mut sentence = Sentence {
+    let mut sentence = GoalRequest {
         goal: args.goal.clone(),
         context: args.context.as_deref().map(context).transpose()?,
         plan: plan(args)?,

@@ -6,7 +6,7 @@
 //!
 //!     CONVOKE_KILLS=200 cargo nextest run -p convoke kill:: --no-capture
 //!
-//! kills 200 times (40 unless told). A failure names the seed of its trial; CONVOKE_SEED=N tries the same moments again.
+//! kills 200 times (20 unless told). A failure names the seed of its trial; CONVOKE_SEED=N tries the same moments again.
 #![allow(clippy::print_stderr, reason = "a random test must say its seed")]
 
 use crate::support;
@@ -27,7 +27,7 @@ const MOST_KILLS: u64 = 4;
 
 #[test]
 fn a_run_that_is_killed_at_any_moment_ends_as_if_nothing_had_happened() {
-    let wanted = number("CONVOKE_KILLS").unwrap_or(40);
+    let wanted = number("CONVOKE_KILLS").unwrap_or(20);
     let mut seed = number("CONVOKE_SEED").unwrap_or_else(fresh_seed);
     let usual = Usual::measure();
     eprintln!("{wanted} kills, first seed {seed}, undisturbed {:?}", usual.duration);

@@ -16,7 +16,7 @@
 //!
 //!     CONVOKE_PIPELINE_KILLS=all cargo nextest run -p convoke kill_pipeline:: --no-capture
 //!
-//! kills at every N; a number kills at so many, evenly spread (12 unless told).
+//! kills at every N; a number kills at so many, evenly spread (6 unless told).
 //!
 //! Phases that are sent back run in rounds; they are killed after every further event too, and come to what a run comes to
 //! without a kill.
@@ -230,7 +230,7 @@ fn forty_phases_killed_once_give_the_golden_record() {
     let places: Vec<u64> = match std::env::var("CONVOKE_PIPELINE_KILLS").as_deref() {
         Ok("all") => (1..=all).collect(),
         wanted => {
-            let wanted = wanted.ok().and_then(|text| text.parse().ok()).unwrap_or(12u64).clamp(1, all);
+            let wanted = wanted.ok().and_then(|text| text.parse().ok()).unwrap_or(6u64).clamp(1, all);
             (1..=wanted).map(|place| place * all / (wanted + 1)).collect()
         }
     };

@@ -1,5 +1,7 @@
-//! A conversation of 200 turns with tool results of two megabytes, killed again and again: it stays within its window,
+//! A conversation of many turns with tool results of two megabytes, killed again and again: it stays within its window,
 //! keeps calls and results together, and goes on at its last finished turn.
+//!
+//! `CONVOKE_TURNS` says how many turns (60 unless told; 200 for the long version).
 //!
 //! The judges are outside: the model service looks at every request, and the tool leaves a line for every call.
 #![allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
@@ -13,11 +15,22 @@ use std::sync::{Arc, Mutex};
 use support::World;
 use support::model::Model;
 
-const TURNS: u64 = 200;
 const WINDOW: usize = 40_000;
-/// Spread over the conversation, and over the moments of a turn.
-const KILLS: &[&str] =
-    &["3 before", "17 after", "18 late", "60 before", "61 before", "99 late", "150 after", "199 late"];
+/// When it is killed: spread over the conversation in hundredths of it, and over the moments of a turn.
+const KILLS: &[(u64, &str)] = &[
+    (5, "before"),
+    (10, "after"),
+    (12, "late"),
+    (30, "before"),
+    (32, "before"),
+    (50, "late"),
+    (75, "after"),
+    (99, "late"),
+];
+
+fn turns() -> u64 {
+    std::env::var("CONVOKE_TURNS").ok().map_or(60, |text| text.parse().expect("a number"))
+}
 
 fn workflow(url: &str) -> String {
     format!(
@@ -42,7 +55,7 @@ output: {{pages: "{{{{ reader.output.pages }}}}"}}
 }
 
 /// Asks for page after page; a call whose outcome is unknown is made again. Notes what is wrong with a request.
-fn reader(request: &Value, wrong: &mut Vec<String>) -> Value {
+fn reader(request: &Value, turns: u64, wrong: &mut Vec<String>) -> Value {
     let messages = request["messages"].as_array().expect("messages");
     wrong.extend(parted(messages));
     let length = request["messages"].to_string().len() + request["tools"].to_string().len();
@@ -55,7 +68,7 @@ fn reader(request: &Value, wrong: &mut Vec<String>) -> Value {
         Some((number, _)) => number,
     };
     match next {
-        over if over > TURNS => json!({"say": format!("{{\"pages\": {TURNS}}}")}),
+        over if over > turns => json!({"say": format!("{{\"pages\": {turns}}}")}),
         next => json!({"call": {"name": "bulk__fetch", "arguments": {"n": next}}}),
     }
 }
@@ -97,11 +110,13 @@ fn a_long_conversation_survives_everything() {
         return eprintln!("skipped: python3 is not here");
     }
     let wrong: Arc<Mutex<Vec<String>>> = Arc::default();
-    let notes = wrong.clone();
-    let model = Model::answering(move |request| reader(request, &mut notes.lock().unwrap()));
+    let (notes, turns) = (wrong.clone(), turns());
+    let model = Model::answering(move |request| reader(request, turns, &mut notes.lock().unwrap()));
     let world = World::with_workflow(&workflow(&model.url()));
     world.write("server.py", include_str!("conversation/server.py"));
-    world.write("kills", KILLS.join("\n"));
+    let kills: Vec<String> =
+        KILLS.iter().map(|(hundredths, moment)| format!("{} {moment}", turns * hundredths / 100)).collect();
+    world.write("kills", kills.join("\n"));
     let mut said = world.convoke(&["run", "w.yaml"]);
     let mut killed = 0;
     while said.code.is_none() {
@@ -110,20 +125,20 @@ fn a_long_conversation_survives_everything() {
         said = world.convoke(&["resume"]);
     }
     let said = said.exits(0);
-    assert_eq!((said.json(), killed), (json!({ "pages": TURNS }), KILLS.len()), "{said}");
+    assert_eq!((said.json(), killed), (json!({ "pages": turns }), KILLS.len()), "{said}");
     assert_eq!(*wrong.lock().unwrap(), Vec::<String>::new());
-    judge_calls(&world.read("witness"));
+    judge_calls(&world.read("witness"), turns);
     let asked = model.asked().len() as u64;
-    let most = TURNS + 1 + 2 * KILLS.len() as u64;
+    let most = turns + 1 + 2 * KILLS.len() as u64;
     assert!(asked <= most, "{asked} requests; {most} go on at the last finished turn each time");
     let run = world.run();
     let usage = world.convoke(&["show", &run, "--format", "json"]).exits(0).json()["usage"].clone();
-    assert!(usage["calls"].as_u64().unwrap() > TURNS, "what killed attempts spent is not forgotten: {usage}");
+    assert!(usage["calls"].as_u64().unwrap() > turns, "what killed attempts spent is not forgotten: {usage}");
     world.convoke(&["verify", &run]).exits(0);
 }
 
 /// A page is fetched once, and once more only where a kill left its outcome unknown.
-fn judge_calls(witness: &str) {
+fn judge_calls(witness: &str, turns: u64) {
     let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut kills: BTreeMap<&str, u64> = BTreeMap::new();
     for line in witness.lines() {
@@ -133,7 +148,7 @@ fn judge_calls(witness: &str) {
             _ => {}
         }
     }
-    assert_eq!(starts.len() as u64, TURNS, "every page was fetched");
+    assert_eq!(starts.len() as u64, turns, "every page was fetched");
     for (number, times) in starts {
         let allowed = 1 + kills.get(number).copied().unwrap_or(0);
         assert!(times <= allowed, "page {number} was fetched {times} times, killed {} times", allowed - 1);

@@ -92,7 +92,7 @@ fn by<'a>(asked: &'a [Asked], model: &str) -> Vec<&'a Asked> {
 /// How many outputs there are. `CONVOKE_PROGRAM_OUTPUTS=1000` is the long version: an unoptimised interpreter takes a minute
 /// for twenty million characters.
 fn how_many() -> usize {
-    std::env::var("CONVOKE_PROGRAM_OUTPUTS").ok().map_or(200, |text| text.parse().expect("a number"))
+    std::env::var("CONVOKE_PROGRAM_OUTPUTS").ok().map_or(60, |text| text.parse().expect("a number"))
 }
 
 #[test]

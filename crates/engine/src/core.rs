@@ -172,7 +172,8 @@ impl Core {
             return None;
         }
         let timer = self.scheduler.next_wake();
-        timer.into_iter().chain(self.opens).chain(self.permits.waits.next()).min()
+        let postponed = self.permits.calls.next_postponed();
+        timer.into_iter().chain(self.opens).chain(self.permits.waits.next()).chain(postponed).min()
     }
 
     /// Decides everything that follows from what happened.
@@ -205,6 +206,7 @@ impl Core {
             decided.commands.into_iter().for_each(|command| self.execute(now, command, turn));
             self.fail_those_that_wait(now, turn);
             self.turn_waiting_away(now, turn);
+            self.permits.admit_postponed(now, &mut turn.effects);
             if !self.admit(now, turn) && turn.events.len() == decided_so_far {
                 break;
             }
@@ -310,7 +312,7 @@ impl Core {
         }
         self.permits.pay(task, &self.scheduler);
         // What is done for a goal holds up what the goal holds up, each in the goal's own order.
-        let (of, order) = self.scheduler.turn_in_goal(task).unwrap_or((task, 0));
+        let (of, order) = self.scheduler.priority_in_goal(task).unwrap_or((task, 0));
         let path = self.permits.paths.of(of, &self.scheduler);
         let precedence = Precedence { labels: self.scheduler.labels(task), path, order };
         let refused = self.permits.demand(task, self.scheduler.node(task), precedence, now).err();

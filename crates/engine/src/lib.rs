@@ -5,6 +5,7 @@
 //! that waits, and the only one that looks at a clock.
 
 mod attempts;
+mod beginning;
 mod bounds;
 mod capacity;
 mod clock;
@@ -25,6 +26,7 @@ mod store;
 mod summary;
 mod tenure;
 
+pub use beginning::Beginning;
 pub use capacity::budget;
 pub use capacity::{
     Breaker, BreakerKey, Calls, Counts, DayBudget, Durations, Fence, Flow, Known, Limits, MONEY_UNIT,

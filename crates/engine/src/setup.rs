@@ -3,13 +3,11 @@
 //! Both replay a journal; a new run's is empty.
 
 use crate::attempts::Attempts;
-use crate::bounds;
+use crate::beginning::Beginning;
 use crate::capacity::budget::spending::Spending;
 use crate::capacity::client::CapacityClient;
 use crate::capacity::limits::Limits;
-use crate::capacity::permits::{BudgetNote, Permits};
 use crate::clock::Clock;
-use crate::core::Core;
 use crate::error::EngineError;
 use crate::handle::{Handle, Watch};
 use crate::project::Project;
@@ -20,7 +18,7 @@ use convoke_agent::Executor;
 use convoke_capacity::Capacity;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{
-    Blob, Digest, Event, JsonText, LimitReason, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped,
+    Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped,
 };
 use convoke_plan::Plan;
 use convoke_schedule::{Changed, NotReopened, Outputs, Reopening, Scheduler, changed, reopen, replayable};
@@ -99,40 +97,39 @@ pub struct Options {
 /// Prepares a run: replays what there is and says what is about to happen. Nothing is on disk before `drive`.
 pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let history = setup.journal.read_all()?;
-    let (next_seq, last) =
-        (setup.journal.next_seq(), history.last().map(|event| event.at).unwrap_or_default());
-    let epoch = setup.journal.epoch();
+    let last = history.last().map(|event| event.at).unwrap_or_default();
     let clock = setup.clock.not_before(last);
     end_leftovers(&history, &*setup.leftovers);
-    let (spending, notes) = (Spending::of(&history), budget_notes(&history));
-    let cut = bounds::untold(&setup.plan, &history);
-    let is_question = |stamped: &&Stamped| matches!(stamped.event, Event::GateOpened { .. });
-    let questions: Vec<Stamped> = history.iter().filter(is_question).cloned().collect();
-    let (mut scheduler, opening) = match setup.start {
-        Start::Fresh(started) => (Scheduler::new(setup.plan.clone()), vec![Event::RunStarted(started)]),
-        Start::Resume(changes) => {
-            replay(&setup.plan, history, &changes, &|digest| setup.journal.blob(digest).ok().flatten())
-                .inspect_err(|error| settle_if_over(&setup.projects, error))?
-        }
-    };
-    scheduler.set_configured_budgets(setup.options.limits.configured_budgets());
+    let Options { pid, host, .. } = &setup.options;
+    let owned = Event::RunOwned { epoch: setup.journal.epoch(), pid: *pid, host: host.clone() };
+    let machine = setup.options.limits.machine.clone().filter(|_| setup.capacity.is_some());
+    let limits = Limits { machine, seed: (*pid).into(), ..setup.options.limits.clone() };
+    let beginning = Beginning::of(
+        &setup.plan,
+        history,
+        setup.start,
+        (setup.options.max_concurrency, &limits),
+        owned,
+        &|digest| setup.journal.blob(digest).ok().flatten(),
+    )
+    .inspect_err(|error| settle_if_over(&setup.projects, error))?;
     let writer = Arc::new(Writer::start(setup.journal)?);
     // Facts need no limit: attempts send them, of which there are as many as permits, and an attempt waits for the answer
     // to each call and for each record to be on disk. A limit would be a deadlock: the run sends facts to itself.
     let (sender, facts) = unbounded_channel();
     // The run never waits for a watcher. Events that wait here are shared, not copied, and end with the run.
     let (watchers, watch) = unbounded_channel();
-    let handle = Handle { facts: sender, clock, rendering: scheduler.cancellation().clone() };
-    let permits = permits(&setup.options, setup.capacity.is_some(), &spending, &notes, &scheduler);
-    let mut core = Core::new(scheduler, permits, Store::of(writer.clone()), next_seq, last);
+    let store = Store::of(writer.clone());
+    let seen = seen(&setup.projects, &store);
+    let (mut core, opening) = beginning.core(store, seen, clock.now())?;
     core.same_places = crate::project::same_places(&setup.projects);
-    questions.iter().for_each(|question| core.note_question(question));
+    let handle = Handle { facts: sender, clock, rendering: core.scheduler.cancellation().clone() };
     let client =
         setup.capacity.map(|shares| CapacityClient::start(shares.table, shares.time_to_live, handle.clone()));
     let tenure = Arc::new(Tenure::new(writer.clone()));
     let client = client.transpose().map_err(EngineError::Thread)?.map(Arc::new);
     let watched = Some(watchers.clone());
-    let mut run = Run {
+    let run = Run {
         core,
         attempts: Attempts::new(
             setup.executor,
@@ -161,48 +158,18 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         next_poll: tokio::time::Instant::now(),
         next_metrics: tokio::time::Instant::now() + METRICS_PERIOD,
         mail: Vec::new(),
-        opening: Vec::new(),
+        opening,
     };
-    let owned = Event::RunOwned { epoch, pid: setup.options.pid, host: setup.options.host };
-    let seen = setup.projects.into_iter().map(|Project { place, state, .. }| {
-        let context = run.core.store.payload(state.context);
-        Event::ProjectSeen { task: None, revision: state.revision, context, place }
-    });
-    let seen: Vec<Event> = seen.collect();
-    for event in opening.into_iter().chain([owned]).chain(cut).chain(spending.left_open()).chain(seen) {
-        let stamped = run.core.stamp(clock.now(), event);
-        run.core.scheduler.apply(&stamped)?;
-        run.opening.push(stamped);
-    }
     Ok((run, handle, watch))
 }
 
-/// The permits of a run, with what it has spent so far.
-fn permits(
-    options: &Options,
-    shares: bool,
-    spending: &Spending,
-    notes: &[BudgetNote],
-    scheduler: &Scheduler,
-) -> Permits {
-    let machine = options.limits.machine.clone().filter(|_| shares);
-    let limits = Limits { machine, seed: options.pid.into(), ..options.limits.clone() };
-    let mut permits = Permits::new(options.max_concurrency, &limits);
-    notes.iter().for_each(|note| permits.note_before(note));
-    spending.all().for_each(|spent| permits.spent_before(spent, scheduler));
-    permits
-}
-
-/// What people have allowed beyond what was stated, and which budgets were said to be spent, in order.
-fn budget_notes(history: &[Stamped]) -> Vec<BudgetNote> {
-    let notes = history.iter().filter_map(|stamped| match &stamped.event {
-        Event::LimitAdapted(adapted) if adapted.reason == LimitReason::Set => {
-            Some(BudgetNote::Allowed(adapted.resource.clone(), adapted.to))
-        }
-        Event::BudgetSpent(spent) => Some(BudgetNote::Spent(spent.budget.clone(), spent.then)),
-        _ => None,
+/// What the run's projects are like at its beginning.
+fn seen(projects: &[Project], store: &Store) -> Vec<Event> {
+    let seen = projects.iter().map(|Project { place, state, .. }| {
+        let context = store.payload(state.context.clone());
+        Event::ProjectSeen { task: None, revision: state.revision, context, place: place.clone() }
     });
-    notes.collect()
+    seen.collect()
 }
 
 /// A run that was killed between its end and what follows from it: whoever asks for it again makes good for that, as far

@@ -399,6 +399,30 @@ fn a_model_that_was_refused_is_not_offered_again() {
 }
 
 #[test]
+fn a_call_whose_lease_comes_while_its_service_is_paused_waits_for_the_end_of_the_pause() {
+    let service = ServiceLimit {
+        provider: "openai".into(),
+        requests_per_minute: Some(stated(60)),
+        ..ServiceLimit::default()
+    };
+    let limits = Limits { services: vec![service], ..machine() };
+    let (mut harness, turn) = Harness::new(TWO, &limits);
+    harness.tell(asked(&turn).into_iter().zip(1..).map(|(request, fence)| granted(request, fence)).collect());
+    let (turn, mut made) = harness.call("a", 1, 0);
+    let [request] = asked(&turn)[..] else { panic!("the call asks for its lease") };
+    let pause = std::time::Duration::from_secs(5);
+    let paused = CapacityFact::Paused { service: "model:openai/gpt-5".into(), pause };
+    answer(harness.tell(vec![What::Capacity(paused)]));
+    let opens = harness.now + pause;
+    answer(harness.tell(vec![granted(request, 3)]));
+    assert!(made.try_recv().is_err(), "another process was told to come back later");
+    assert_eq!(harness.core.next_wake(), Some(opens));
+    harness.now = opens;
+    answer(harness.tell(Vec::new()));
+    assert!(matches!(made.try_recv(), Ok(Ok(Admitted::Go(_)))));
+}
+
+#[test]
 fn a_call_that_nobody_waits_for_any_more_gives_everything_back() {
     let (mut harness, _) = Harness::new(TWO, &budget(100, WhenSpent::Stop));
     let (turn, _a) = harness.call("a", 1, 100);

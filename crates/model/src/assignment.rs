@@ -207,16 +207,16 @@ pub struct Program {
     pub permissions: Permissions,
 }
 
-/// Who decides what a coding agent may do.
+/// How it is decided what a coding agent may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permissions {
     /// A person, each time.
     #[default]
     Ask,
-    /// Nobody: it may.
+    /// Always: it may.
     Allow,
-    /// Nobody: it may not.
+    /// Never: it may not.
     Deny,
 }
 
@@ -300,7 +300,7 @@ pub enum AttemptEnd {
         /// What it used so far.
         usage: Usage,
     },
-    /// Nobody knows how: the process that performed it is gone. As after a crash, the step says what becomes of it.
+    /// Unknown how: the process that performed it is gone. As after a crash, the step says what becomes of it.
     Lost,
 }
 

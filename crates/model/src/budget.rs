@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Money and tokens that somebody may spend: a run, a step, a group, a tenant, everybody in a day.
+/// Money and tokens that may be spent: by a run, a step, a group, a tenant, everybody in a day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Millionths of a US dollar.
@@ -17,7 +17,7 @@ pub struct Budget {
     /// What happens to work that cannot be paid any more.
     #[serde(default)]
     pub when_spent: WhenSpent,
-    /// Nobody said what follows when it is spent, so what Conductor does follows: a call is made as long as anything is
+    /// It is not stated what follows when it is spent, so what Conductor does follows: a call is made as long as anything is
     /// left, and the one that passes the budget ends the workflow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lenient: bool,

@@ -113,11 +113,11 @@ pub enum StuckAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placeholders {
-    /// It counts, and somebody is told.
+    /// It counts, and a note is made.
     Note,
-    /// It is sent back once; whoever means it says it again.
+    /// It is sent back once; the same answer again counts.
     Retry,
-    /// Nobody looks.
+    /// It is not looked at.
     Ignore,
 }
 

@@ -4,6 +4,7 @@
 //! table) is decided by the caller. A name that no row matches is unknown: this table never guesses.
 
 use crate::Price;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -75,6 +76,35 @@ pub fn built_in() -> &'static Catalog {
 /// The tokens that a model takes in, as its service says: the smallest window where only other services list the name. A date at
 /// the end of the name may be one that the table does not have.
 pub fn known_window(provider: &str, model: &str) -> Option<u64> {
+    RECENT_WINDOWS.with_borrow_mut(|recent| {
+        if let Some(found) = recent.iter().find(|found| found.model == model && found.provider == provider) {
+            return found.window;
+        }
+        let window = listed_window(provider, model);
+        if recent.len() == RECENT {
+            recent.remove(0);
+        }
+        recent.push(FoundWindow { provider: provider.to_owned(), model: model.to_owned(), window });
+        window
+    })
+}
+
+/// How many windows are remembered. Each attempt of a run asks for the same few models, and the table is long.
+const RECENT: usize = 8;
+
+thread_local! {
+    static RECENT_WINDOWS: RefCell<Vec<FoundWindow>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A window that was looked up.
+struct FoundWindow {
+    provider: String,
+    model: String,
+    window: Option<u64>,
+}
+
+/// The same, looked up in the table.
+fn listed_window(provider: &str, model: &str) -> Option<u64> {
     let table = built_in();
     let named = |model: &str| {
         let own = table.find(provider, model).and_then(|row| row.window);
@@ -259,6 +289,17 @@ mod tests {
         let table = built_in();
         assert!(table.rows.len() > 500 && table.date.starts_with("20"));
         assert_eq!(Catalog::parse(&table.to_string()).as_ref(), Ok(table));
+    }
+
+    #[test]
+    fn windows_are_those_of_the_table_however_often_they_are_asked_for() {
+        let rows = built_in().rows.iter().take(4 * RECENT);
+        for row in rows.clone().chain(rows).flat_map(|row| [row, row]) {
+            let (provider, model) = (&row.provider, &row.model);
+            assert_eq!(known_window(provider, model), listed_window(provider, model), "{provider}/{model}");
+        }
+        let held = RECENT_WINDOWS.with_borrow(Vec::len);
+        assert_eq!(held, RECENT);
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub enum ChildKind {
     },
     /// A task on the way to a goal; it asks on its own way.
     Item(Box<Item>),
-    /// What somebody contributes on the way to a goal.
+    /// A role on the way to a goal.
     Role {
         /// What.
         role: Role,

@@ -1,14 +1,14 @@
 //! What an attempt may do and use, resolved before it starts: one value that does not change.
 //!
-//! Who performs the attempt reads nothing else about its rights. Resolving is the scheduler's, enforcing the executor's.
+//! The executor reads nothing else about its rights. Resolving is the scheduler's, enforcing the executor's.
 //! One part is settled later, once and before the first call: which tools servers have is known when they run
-//! ([`Contract::settled`]). A coding agent has tools of its own that nobody can list, so its contract is never settled:
+//! ([`Contract::settled`]). A coding agent has tools of its own that cannot be listed, so its contract is never settled:
 //! its entries are matched whenever it asks for permission.
 
 use crate::{Budget, ToolName, WhenSpent};
 use serde::{Deserialize, Serialize};
 
-/// The most tokens to answer with where nobody says: what a call can cost must be known before it is made.
+/// The most tokens to answer with where none are stated: what a call can cost must be known before it is made.
 pub const MAX_TOKENS: u64 = 4096;
 
 /// The resolved contract of one attempt.
@@ -27,7 +27,7 @@ pub struct Contract {
     /// The models that may answer in its place, in the order in which they are asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_models: Vec<String>,
-    /// Other models that are asked about the answer: who grades it, verifies it and puts it into shape.
+    /// Other models that are asked about the answer: those that grade it, verify it and put it into shape.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub helper_models: Vec<String>,
     /// The cheaper models that may answer once a budget cannot pay the one that is meant.
@@ -116,8 +116,8 @@ pub enum Violation {
     HardAbort,
     /// The attempt has failed validation and may be tried again.
     ValidationFail,
-    /// Nothing is done, and who tried it is told so and goes on.
-    Told,
+    /// Nothing is done, and the agent that tried it gets that as a result and goes on.
+    Reported,
 }
 
 #[cfg(test)]

@@ -101,11 +101,11 @@ pub enum Event {
     GoalDecided(GoalDecided),
     /// Whether a phase starts: a decision, with its reason.
     PhaseDecided(PhaseDecided),
-    /// A person says something to a live run; whoever is asked from here on hears it.
+    /// A person says something to a live run; every later prompt of its goals has it.
     Guided {
         /// The words.
         text: String,
-        /// Who.
+        /// The person.
         by: String,
     },
     /// A phase changed what the run keeps for its later phases.
@@ -190,7 +190,7 @@ pub enum Event {
         task: TaskId,
         /// The attempt.
         attempt: u32,
-        /// Process id of who performs it.
+        /// Process id of the performer.
         pid: u32,
     },
     /// An attempt's child process runs; resume looks for leftovers by this.
@@ -274,7 +274,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Usage::is_zero")]
         usage: Usage,
     },
-    /// The engine died while the attempt ran, or lost its lease; nobody knows how far it came.
+    /// The engine died while the attempt ran, or lost its lease; how far it came is unknown.
     AttemptLost {
         /// The task.
         task: TaskId,
@@ -375,7 +375,7 @@ pub enum Event {
         task: TaskId,
         /// The answer: see [`Answer`](crate::Answer).
         answer: Payload,
-        /// Who or what answered.
+        /// The person or rule that answered.
         by: String,
     },
     /// A ready task waits for capacity (recorded on change only).
@@ -406,7 +406,7 @@ pub enum Event {
         /// The worst case.
         worst: Usage,
     },
-    /// Nobody knows what became of calls that were made, and they may have to be paid: their worst case counts as spent.
+    /// The outcome of calls is unknown, and they may have to be paid: their worst case counts as spent.
     CallLost {
         /// The task.
         task: TaskId,
@@ -467,11 +467,11 @@ pub enum Event {
         /// The words.
         message: String,
     },
-    /// Somebody asked the run to stop.
+    /// The run was asked to stop.
     StopRequested {
         /// At once, without letting attempts finish.
         now: bool,
-        /// Who asked.
+        /// The person or signal that asked.
         by: String,
     },
     /// Nothing is left to do until a person answers.

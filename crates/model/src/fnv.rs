@@ -1,6 +1,6 @@
 //! A small hash of bytes that is the same everywhere and for ever: FNV-1a with 64 bits.
 //!
-//! For sorting out and for choices that a replay must make again. Not for secrets, nor against somebody who chooses bytes.
+//! For sorting out and for choices that a replay must make again. Not for secrets, nor against chosen bytes.
 
 /// The hash that nothing was added to.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,11 +1,11 @@
-//! What is said on the way from a goal to its answer: who is asked what, and the tasks that a plan consists of.
+//! What is said on the way from a goal to its answer: which role is asked what, and the tasks that a plan consists of.
 //!
 //! Data only. Which role comes next is the scheduler's decision; the contracts of the answers are the plan's.
 
 use crate::TaskId;
 use serde::{Deserialize, Serialize};
 
-/// What somebody contributes on the way to a goal.
+/// A role on the way to a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -68,7 +68,7 @@ impl Role {
     }
 }
 
-/// One task of a goal, as whoever planned it says.
+/// One task of a goal, as its planner says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// What is to be done.
@@ -76,7 +76,7 @@ pub struct Item {
     /// Whose results it is given: tasks of the same plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<TaskId>,
-    /// The tools that it may use; empty leaves the choice to who does it, unless it is to have none.
+    /// The tools that it may use; empty leaves the choice to its worker, unless it is to have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
     /// Whether it has no tools at all: its list is empty, or none of those that were named may be used.
@@ -94,7 +94,7 @@ pub struct Item {
     /// The failed or skipped tasks that it makes up for: its own parent, or tasks of an earlier round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<TaskId>,
-    /// What whoever made it advises.
+    /// The advice of its planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// How many tasks stand above it.

@@ -1,6 +1,6 @@
 //! Values as events carry them: small ones inside, large ones by address.
 //!
-//! A payload is JSON text, never a value tree: most outputs are only moved, so parsing is left to whoever looks
+//! A payload is JSON text, never a value tree: most outputs are only moved, so parsing is left to the code that looks
 //! inside. `Gathered` says that the value is made of the members' own outputs and is therefore not stored twice.
 
 use crate::Digest;

@@ -89,7 +89,7 @@ pub enum Billing {
     Listed,
     /// Not at all: a model of this machine, or a stand-in for one.
     Free,
-    /// Nobody can tell: an address of somebody's own, a program with a contract of its own.
+    /// Unknown: an address of one's own, a program with a contract of its own.
     Unknown,
 }
 

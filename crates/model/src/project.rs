@@ -1,6 +1,6 @@
 //! What the runs of one project share: flags, pointers to artefacts, a queue of tasks; and how it changes.
 //!
-//! Data and one pure function, [`ProjectContext::apply`]. Where it is kept and who may change it at the same time is the
+//! Data and one pure function, [`ProjectContext::apply`]. Where it is kept and how concurrent changes are ordered is the
 //! store's business.
 
 use indexmap::IndexMap;
@@ -58,9 +58,9 @@ pub struct ProjectTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectTaskStatus {
-    /// Nobody has begun it.
+    /// It has not begun.
     Pending,
-    /// Somebody works on it.
+    /// It is worked on.
     InProgress,
     /// It cannot go on.
     Blocked,
@@ -68,7 +68,7 @@ pub enum ProjectTaskStatus {
     Review,
     /// Its work does not fit what others did.
     Conflict,
-    /// Somebody makes it fit.
+    /// It is made to fit.
     ResolvingConflict,
     /// It is part of the whole.
     Merged,

@@ -104,7 +104,7 @@ pub fn resolve(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
     Ok(out)
 }
 
-/// The variables that a text refers to, in order; for whoever must keep them from child processes.
+/// The variables that a text refers to, in order; child processes must not get them.
 pub fn names(text: &str) -> Vec<String> {
     let (mut found, mut done) = (Vec::new(), 0);
     while let Some(reference) = next(text, done) {

@@ -101,7 +101,7 @@ pub struct OutputField {
     /// Whether a number must be whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
-    /// Whether it names something that stands elsewhere, such as another task or a tool: nobody can make such a name up.
+    /// Whether it names something that stands elsewhere, such as another task or a tool: such a name cannot be made up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refers: bool,
 }

@@ -1,7 +1,7 @@
 //! One answer of many: how outputs are marked, how they read, what a merge comes to.
 //!
 //! The n-th source of a merge has the mark `Sn`. Prompts show it before each output, models put it behind what they
-//! took from there, and the result lists which sources its text names. Whoever merges, by questions or by programs,
+//! took from there, and the result lists which sources its text names. Every merge, by questions or by programs,
 //! uses the same words.
 
 use crate::Usage;

@@ -1,7 +1,7 @@
 //! Tools: where they come from, and a call of one without a model.
 //!
 //! Servers are named in a workflow file and stay data here: starting them, and keeping one of each for the whole run, is
-//! the business of whoever calls tools.
+//! the business of the toolbox.
 
 use crate::{JsonText, OutputSchema};
 use indexmap::IndexMap;
@@ -76,7 +76,7 @@ pub struct ScriptTool {
     /// What it gives, as JSON Schema; absent means any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<JsonText>,
-    /// Whether a call whose outcome nobody knows may be made again.
+    /// Whether a call with an unknown outcome may be made again.
     #[serde(default)]
     pub repeatable: bool,
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Every module of the crate, the lowest first; modules of one line do not import each other.
 const LAYERS: &[&[&str]] = &[
     &["diagnostic", "graph", "path", "suggest", "value"],
-    &["template"],
+    &["goal_plan", "template"],
     &["plan"],
     &["source"],
     &["check"],
@@ -42,6 +42,13 @@ fn every_module_has_a_layer() {
     declared.sort_unstable();
     listed.sort_unstable();
     assert_eq!(declared, listed);
+}
+
+/// A search for imports that finds none would let every order pass.
+#[test]
+fn imports_are_found() {
+    let text = "use crate::graph::circles;\nuse serde::Value;\n// use crate::view;\nfn f(_: crate::plan::Plan) {}\n#[cfg(test)]\nmod tests {\nuse crate::check::all;\n}\n";
+    assert_eq!(imports(text), ["graph", "plan"]);
 }
 
 fn layer(module: &str) -> usize {
@@ -78,7 +85,7 @@ fn imports(text: &str) -> Vec<String> {
     let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let mut found: Vec<String> = Vec::new();
     for line in code {
-        for after in line.split("crate::layers::").skip(1) {
+        for after in line.split("crate::").skip(1) {
             found.push(after.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect());
         }
     }

@@ -15,7 +15,7 @@ mod scheduler;
 mod state;
 mod view;
 
-pub use composite::goal::{NOT_ACHIEVED, check_plan};
+pub use composite::goal::NOT_ACHIEVED;
 pub use composite::{Composite, Step};
 pub use decide::Launch;
 pub use fold::IllegalEvent;

@@ -113,7 +113,7 @@ impl Scheduler {
         scheduler
     }
 
-    /// Whoever performed a task's attempt is gone: to be decided as after a crash.
+    /// The process that performed a task's attempt is gone: to be decided as after a crash.
     pub fn lose(&mut self, task: TaskIx) {
         self.todo(Todo::Lost(task));
     }

@@ -1,10 +1,11 @@
 //! The world in which a run is simulated.
 
 use crate::project::Project;
+use crate::start::started;
 use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Store, What, fold_into, replay};
 use convoke_model::{
-    Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunId, RunStarted,
-    RunStatus, Stamped, TaskId, Timestamp, Usage,
+    Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunStatus, Stamped,
+    TaskId, Timestamp, Usage,
 };
 use convoke_plan::Plan;
 use convoke_schedule::{Scheduler, TaskIx};
@@ -88,19 +89,7 @@ const START: Timestamp = Timestamp(1_000_000_000);
 impl World {
     /// A new run of a plan.
     pub fn new(plan: Arc<Plan>, inputs: serde_json::Value, limit: u32, seed: u64, script: Script) -> World {
-        let started = RunStarted {
-            run: RunId("simulated".into()),
-            workflow: plan.root().name.to_string(),
-            file: plan.root().file.clone(),
-            folder: "/simulated".into(),
-            plan: plan.digest(),
-            inputs: Payload::Inline(JsonText::of(&inputs)),
-            seed,
-            skip_gates: false,
-            version: "simulated".into(),
-            metadata: Default::default(),
-            configuration: Default::default(),
-        };
+        let started = started(&plan, &inputs, seed);
         let scheduler = Scheduler::new(plan.clone());
         let mut world = World::empty(plan, scheduler, limit, script, Vec::new());
         world.open(vec![Event::RunStarted(Box::new(started))]);
@@ -305,17 +294,17 @@ impl World {
                 let state = self.project.patch(&key, &patch);
                 self.lookups.push(What::ProjectSeen { task: Some(task), state });
             }
-            // A simulated run shares nothing with other processes.
+            // Attempts make no calls here, and no other process hears of a pause.
+            Effect::StopCalls | Effect::Pause { .. } => {}
+            // `machine` simulates what processes share; a run that shares nothing must not ask for it.
             Effect::RequestLease { .. }
             | Effect::WithdrawRequest(_)
-            | Effect::StopCalls
             | Effect::GiveBack(_)
             | Effect::Subscribe { .. }
             | Effect::CallStarted(_)
             | Effect::CallEnded(_)
-            | Effect::ReportSample { .. }
-            | Effect::Pause { .. }
-            | Effect::Allow { .. } => {}
+            | Effect::ReportSample { .. } => unreachable!("this run shares nothing with other processes"),
+            Effect::Allow { .. } => {}
             Effect::AbortAll => {
                 let running: Vec<_> = self.running.keys().copied().collect();
                 running.into_iter().for_each(|task| self.abort(task));

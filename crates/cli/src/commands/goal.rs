@@ -13,30 +13,29 @@ use crate::stdio;
 use crate::subject::Subject;
 use convoke_model::TaskId;
 use convoke_plan::Plan;
-use convoke_plan::generate::goal::{STEP, Sentence};
+use convoke_plan::generate::goal::{GoalRequest, STEP};
 
 /// Makes the workflow and starts it.
 pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
     let prompts = goal_request::prompts(console)?;
     let sentence = goal_request::of(args, console, &prompts)?;
-    let made = sentence.yaml();
     if args.print_workflow {
-        console.data(&made)?;
+        console.data(&sentence.yaml())?;
         return Ok(Exit::Success);
     }
     let authors = Authors { args, entries: &console.config.entries, prompts: &prompts };
-    let (as_run, subject) = (as_run(args), Subject::made(goal_request::FILE, made.clone()));
+    let (as_run, subject) = (as_run(args), Subject::made(goal_request::FILE, sentence.yaml()));
     require_plan(console, args, &sentence)?;
-    let mut plan = accepted(console, &as_run, &subject, &authors, &made)?;
+    let mut plan = accepted(console, &as_run, &subject, &authors)?;
     let budgeted = Budgeted::at_start(&args.bounds, &console.config.goal.limits);
     Budgeted::name(budgeted.written, &mut plan);
     begin_with(console, &as_run, &subject, plan)
 }
 
 /// Refuses a plan that was given and cannot be carried out, with its own lines. Where the rest is refused, that is told.
-fn require_plan(console: &Console, args: &GoalArgs, sentence: &Sentence) -> Result<(), CommandFailure> {
+fn require_plan(console: &Console, args: &GoalArgs, sentence: &GoalRequest) -> Result<(), CommandFailure> {
     let (Some(file), Some(text)) = (&args.plan, &sentence.plan) else { return Ok(()) };
-    let without = Sentence { plan: None, ..sentence.clone() };
+    let without = GoalRequest { plan: None, ..sentence.clone() };
     let subject = Subject::made(goal_request::FILE, without.yaml());
     let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
     let Some(plan) = compiled.plan else { return Ok(()) };
@@ -50,12 +49,11 @@ fn accepted(
     args: &RunArgs,
     subject: &Subject,
     authors: &Authors<'_>,
-    made: &str,
 ) -> Result<Plan, CommandFailure> {
     let strict = args.flags.strict || console.config.strict;
     let config = with_flags(&console.config, args);
     let mut compiled = subject.compile(&config, args.flags.provider.as_deref())?;
-    compiled.diagnostics = authors.blame(made, std::mem::take(&mut compiled.diagnostics));
+    compiled.diagnostics = authors.blame(std::mem::take(&mut compiled.diagnostics));
     compiling::show(console, &compiled, strict);
     match compiled.plan {
         Some(plan) if !Tally::of(&compiled.diagnostics).refuses(strict) => Ok(plan),

@@ -3,7 +3,7 @@
 //! Each part of that workflow comes from a flag, a key of the configuration or a prompt file, and a finding about it is
 //! told there. What was made by ourselves is not at fault.
 
-use super::PromptFile;
+use super::{FILE, PromptFile};
 use crate::args::GoalArgs;
 use crate::config::{Entry, Origin};
 use crate::diagnostics::Tally;
@@ -39,8 +39,8 @@ pub struct Authors<'a> {
 
 impl Authors<'_> {
     /// The same findings, each at the place that its author knows.
-    pub fn blame(&self, made: &str, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        found.into_iter().map(|one| self.told(made, one)).collect()
+    pub fn blame(&self, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        found.into_iter().map(|one| self.told(one)).collect()
     }
 
     /// The failure of a goal whose parts are refused. Mistakes of the configuration are mistakes of usage.
@@ -63,8 +63,8 @@ impl Authors<'_> {
         CommandFailure::new(exit, format!("{whose} is refused: {}{strictly}", tally.words()))
     }
 
-    fn told(&self, made: &str, found: Diagnostic) -> Diagnostic {
-        let at = found.labels.first().and_then(|label| locate(made, label.span.range.start));
+    fn told(&self, found: Diagnostic) -> Diagnostic {
+        let at = found.labels.first().and_then(|label| within_made(&label.span));
         let Some((author, at)) = at.and_then(|at| Some((self.author(&at.path)?, at))) else {
             return about_providers(found, self.args.bounds.budget.is_some());
         };
@@ -148,6 +148,11 @@ impl Authors<'_> {
         };
         Some(either(stated, flag, &format!("goal.{key}")))
     }
+}
+
+/// A place of the workflow that was made, as the keys that lead to it.
+fn within_made(span: &Span) -> Option<Located> {
+    (span.file.path == FILE).then(|| locate(&span.file.text, span.range.start)).flatten()
 }
 
 fn either(stated: bool, flag: &'static str, key: &str) -> Author {

@@ -4,14 +4,14 @@ use crate::args::GoalArgs;
 use crate::config::{Config, GoalSettings};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use convoke_plan::generate::goal::Sentence;
+use convoke_plan::generate::goal::GoalRequest;
 use serde_json::{Map, Value, json};
 
 /// The key that says which tools there are for goals.
 const KEY: &str = "goal.tools";
 
 /// The flag narrows what the configuration offers; it cannot add anything.
-pub fn state(sentence: &mut Sentence, args: &GoalArgs, config: &Config) -> Result<(), CommandFailure> {
+pub fn state(sentence: &mut GoalRequest, args: &GoalArgs, config: &Config) -> Result<(), CommandFailure> {
     refuse_clash(config)?;
     let offered = configured(&config.goal);
     if let Some(name) = offered.iter().flatten().find(|name| !is_there(&config.goal.servers, name)) {

@@ -39,9 +39,12 @@ impl Process {
         Pid::from_child(self.child.as_ref().expect("it runs"))
     }
 
-    /// Sends a signal to the process alone.
+    /// Sends a signal to the process alone. One that has ended meanwhile gets none.
     pub fn signal(&self, signal: Signal) {
-        kill_process(self.pid(), signal).expect("it runs");
+        match kill_process(self.pid(), signal) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+            Err(error) => panic!("no signal for {:?}: {error}", self.pid()),
+        }
     }
 
     /// Kills it at once and takes its remains away; says whether it was still running.

@@ -54,9 +54,9 @@ pub enum CauseKind {
     NeedNotReached,
     /// None of the edges that lead to it was taken.
     NotTriggered,
-    /// Whoever planned it says, with a reason, that it cannot be done.
+    /// Its planner says, with a reason, that it cannot be done.
     NotPossible,
-    /// It failed, and whoever judged that says, with a reason, to do without it.
+    /// It failed, and its judge says, with a reason, to do without it.
     GivenUp,
     /// Its join can no longer be met.
     JoinUnmet,
@@ -74,7 +74,7 @@ pub enum CauseKind {
     TimedOut,
     /// A limit of the run was reached.
     LimitReached,
-    /// Somebody stopped the run.
+    /// The run was stopped by a person or a signal.
     Stopped,
 }
 

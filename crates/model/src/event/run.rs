@@ -86,7 +86,7 @@ pub enum RunStatus {
     Running,
     /// It waits for a person.
     Parked,
-    /// Nobody drives it and it is not at its end.
+    /// No process drives it and it is not at its end.
     Interrupted,
     /// It ended well.
     Succeeded,

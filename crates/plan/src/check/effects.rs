@@ -1,4 +1,4 @@
-//! Things that are written and do nothing: empty prompts, keys of other vendors, tools that nobody offers.
+//! Things that are written and do nothing: empty prompts, keys of other vendors, tools that no server offers.
 
 use super::earlier::steps;
 use super::outline::Outline;
@@ -57,7 +57,10 @@ fn vendor_keys(step: &Step, agent: &AgentStep, findings: &mut Vec<Diagnostic>) {
         ("context_tier", agent.context_tier.as_ref().map(|tier| &tier.span)),
         ("sandbox", agent.sandbox.as_ref().map(|sandbox| &sandbox.span)),
         ("dialog", agent.dialog.as_ref().map(|dialog| &dialog.span)),
-        ("plugins", agent.plugins.as_ref().and_then(|plugins| plugins.first()).map(|plugin| &plugin.span)),
+        (
+            "plugins",
+            agent.plugins.as_ref().and_then(|plugins| plugins.first()).map(|plugin| &plugin.name.span),
+        ),
     ];
     for (key, span) in keys {
         findings.extend(span.map(|span| no_effect(&format!("agent `{}`", step.name.value), key, span)));
@@ -68,7 +71,7 @@ fn runtime(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     let runtime = &outline.workflow.runtime;
     let keys = [
         ("default_context_tier", runtime.default_context_tier.as_ref().map(|tier| &tier.span)),
-        ("plugins", runtime.plugins.first().map(|plugin| &plugin.span)),
+        ("plugins", runtime.plugins.iter().flatten().next().map(|plugin| &plugin.name.span)),
         ("plugin_sources", runtime.plugin_sources.first().map(|(_, source)| &source.key.span)),
     ];
     for (key, span) in keys {

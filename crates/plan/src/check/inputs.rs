@@ -6,7 +6,7 @@ use super::reach::Reach;
 use super::shapes::Shape;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
-use crate::source::workflow::{ContextMode, QuestionsFrom, Step, StepKind};
+use crate::source::workflow::{ContextMode, Step, StepKind};
 use crate::suggest;
 
 /// Every dotted path must have the right form and lead to something that can have run.
@@ -38,7 +38,7 @@ impl Paths<'_, '_> {
             findings.extend(self.input(owner, text, ix));
         }
         if let StepKind::Questions(questions) = &step.kind
-            && let Some(QuestionsFrom::Source(source)) = &questions.from
+            && let Some(source) = &questions.source
         {
             findings.extend(self.source(owner, source, ix));
         }

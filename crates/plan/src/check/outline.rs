@@ -189,7 +189,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Whether a name is the writer's: manifests have steps of their own, which nobody depends on.
+    /// Whether a name is the writer's: manifests have steps of their own, which no agent depends on.
     pub fn is_written(&self, name: &str) -> bool {
         let made = ["synthesis", "verification"].contains(&name.trim_end_matches('_'));
         !(self.workflow.from_manifest && made)

@@ -9,7 +9,7 @@ use crate::source::workflow::Route;
 /// Warnings about the way through a workflow.
 pub(super) fn check(outline: &Outline<'_>, reach: &Reach, findings: &mut Vec<Diagnostic>) {
     let starts = !outline.entries().is_empty();
-    // Who depends on others in a circle, or on such, is told of the circle.
+    // A step that depends on others in a circle, or on such steps, is told of the circle.
     let circular =
         outline.workflow.from_manifest && !circles(outline.items.len(), &|ix| outline.needs(ix)).is_empty();
     for (ix, item) in outline.items.iter().enumerate() {

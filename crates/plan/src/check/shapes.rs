@@ -5,7 +5,7 @@
 
 use super::outline::{Item, Outline};
 use crate::source::output::OutputField;
-use crate::source::workflow::{Entry, OutputMode, OutputSchema, SetWhat, Step, StepKind};
+use crate::source::workflow::{Entry, OutputMode, OutputSchema, Step, StepKind};
 use indexmap::IndexMap;
 
 /// A shape, as far as the file tells it.
@@ -122,9 +122,9 @@ fn step_shape(step: &Step) -> Shape<'_> {
         StepKind::Tool(tool) => {
             tool.output.as_ref().map_or(Shape::Open, |schema| Shape::Declared(&schema.fields))
         }
-        StepKind::Set(set) => match &set.what {
-            Some(SetWhat::Values(values)) => Shape::Keys(values.keys().map(String::as_str).collect()),
-            _ => Shape::Open,
+        StepKind::Set(set) => match &set.values {
+            Some(values) => Shape::Keys(values.keys().map(String::as_str).collect()),
+            None => Shape::Open,
         },
         StepKind::HumanGate(_) => Shape::Keys(vec!["selected", "additional_input"]),
         StepKind::Questions(_) => Shape::Keys(QUESTIONS.to_vec()),

@@ -1,11 +1,11 @@
-//! Every text of a workflow that is rendered or evaluated, with who it belongs to and what it may see.
+//! Every text of a workflow that is rendered or evaluated, with its owner and what it may see.
 
 use super::outline::{Item, Outline};
 use crate::plan::{Asked, VARIABLES};
 use crate::source::workflow::{
-    AgentStep, Clearance, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsFrom, QuestionsStep,
-    ReduceStep, Route, ScriptStep, SetStep, SetWhat, Step, StepKind, Templates, TerminateStep, ToolStep,
-    VerifyStep, WaitDuration, WaitStep, WorkerKind, WorkflowStep, edge_between,
+    AgentStep, Clearance, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsStep, ReduceStep, Route,
+    ScriptStep, SetStep, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration,
+    WaitStep, WorkerKind, WorkflowStep, edge_between,
 };
 use crate::source::{Spanned, Text};
 
@@ -43,7 +43,7 @@ pub(crate) struct Site<'a> {
     pub view: View,
     /// The step that it belongs to; `None` for groups, hooks and the workflow's output.
     pub step: Option<&'a Step>,
-    /// Who it belongs to, for messages.
+    /// Its owner, for messages.
     pub owner: String,
     /// The key that holds it.
     pub key: String,
@@ -235,8 +235,7 @@ impl<'a> Collector<'a, '_> {
 
     fn questions(&mut self, step: &'a QuestionsStep) {
         self.optional("prompt", step.prompt.as_ref());
-        let Some(QuestionsFrom::Written(questions)) = &step.from else { return };
-        for question in questions {
+        for question in step.questions.iter().flatten() {
             self.add("text", &question.text);
             self.optional("hint", question.hint.as_ref());
             self.optional("default", question.default.as_ref());
@@ -251,10 +250,9 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn set(&mut self, set: &'a SetStep) {
-        match &set.what {
-            Some(SetWhat::Value { value, .. }) => self.add("value", value),
-            Some(SetWhat::Values(values)) => self.named("values", values),
-            None => {}
+        self.optional("value", set.value.as_ref());
+        if let Some(values) = &set.values {
+            self.named("values", values);
         }
     }
 

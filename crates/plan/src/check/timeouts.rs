@@ -23,7 +23,7 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The programs of a step, with who they belong to and how long each may take.
+/// The programs of a step, with their owners and how long each may take.
 fn scripts(step: &Step) -> Vec<(String, &ScriptStep, Option<&Spanned<Duration>>)> {
     let name = &step.name.value;
     match &step.kind {

@@ -152,7 +152,7 @@ fn fallback(chain: Option<&Names>, retry: Option<&Retry>) -> Option<Fallback> {
     let models: Vec<_> = chain?.iter().skip(1).map(|model| model.value.clone()).collect();
     let attempts = match retry {
         None => ModelRetry::agent_default().max_attempts,
-        Some(retry) if retry.retry_on.contains(&Class::Transient) => retry.max_attempts.value,
+        Some(retry) if retry.retry_on.contains(&Class::Transient) => retry.max_attempts,
         Some(_) => 1,
     };
     (!models.is_empty()).then_some(Fallback { models, attempts })

@@ -1,6 +1,6 @@
 //! Budgets and resources as the plan has them.
 
-use crate::source::workflow as source;
+use crate::source::{Spanned, workflow as source};
 use convoke_model::{Budget, WhenSpent};
 use std::sync::Arc;
 
@@ -9,14 +9,16 @@ pub(super) fn of_workflow(limits: &source::Limits) -> Option<Budget> {
     let usd = limits.budget_usd.as_ref().map(|limit| limit.value);
     let tokens = limits.budget_tokens.as_ref().map(|limit| limit.value);
     let audit = limits.budget_mode == source::BudgetMode::Audit;
-    let lenient = limits.consequence.when_spent.is_none();
-    budget(usd, tokens, &limits.consequence).map(|budget| Budget { audit, lenient, ..budget })
+    let lenient = limits.when_spent.is_none();
+    let then = when_spent(limits.when_spent.as_ref(), limits.degrade_to.as_ref());
+    budget(usd, tokens, then).map(|budget| Budget { audit, lenient, ..budget })
 }
 
 /// The budget of a step or a group.
 pub(super) fn of_node(written: &source::Budget) -> Option<Budget> {
     let usd = written.usd.as_ref().map(|limit| limit.value);
-    budget(usd, written.tokens.as_ref().map(|limit| limit.value), &written.consequence)
+    let tokens = written.tokens.as_ref().map(|limit| limit.value);
+    budget(usd, tokens, when_spent(written.when_spent.as_ref(), written.degrade_to.as_ref()))
 }
 
 /// What a step needs, in the order of the file.
@@ -24,15 +26,14 @@ pub(super) fn resources(common: &source::Common) -> Vec<(Arc<str>, u64)> {
     common.resources.iter().map(|(name, entry)| (Arc::from(name.as_str()), entry.value)).collect()
 }
 
-fn budget(usd: Option<f64>, tokens: Option<u64>, consequence: &source::Consequence) -> Option<Budget> {
+fn budget(usd: Option<f64>, tokens: Option<u64>, when_spent: WhenSpent) -> Option<Budget> {
     let micros = usd.map(|usd| ((usd * 1e6).round() as u64).max(1));
     let is_said = micros.is_some() || tokens.is_some();
-    is_said.then(|| Budget { micros, tokens, when_spent: when_spent(consequence), ..Budget::default() })
+    is_said.then(|| Budget { micros, tokens, when_spent, ..Budget::default() })
 }
 
-fn when_spent(consequence: &source::Consequence) -> WhenSpent {
-    let word = consequence.when_spent.as_ref().map(|word| word.value);
-    match (word, &consequence.degrade_to) {
+fn when_spent(word: Option<&Spanned<source::Spent>>, cheaper: Option<&Spanned<String>>) -> WhenSpent {
+    match (word.map(|word| word.value), cheaper) {
         (Some(source::Spent::Queue), _) => WhenSpent::Queue,
         (Some(source::Spent::Degrade), Some(model)) => WhenSpent::Degrade(model.value.clone()),
         (Some(source::Spent::Ask), _) => WhenSpent::Ask,

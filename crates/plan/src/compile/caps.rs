@@ -6,7 +6,7 @@ use convoke_model::Violation;
 /// The bounds; of these, a manifest's and a node's the least counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// How deep work may be handed down by whoever does it.
+    /// How deep work may be handed down.
     pub recursive_depth: u32,
     /// How deep the topology of a phase may go.
     pub topology_depth: u32,

@@ -105,19 +105,8 @@ fn missing_name(found: &Diagnostic) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::Only;
     use super::super::{Options, compile};
-    use crate::source::{SourceReadError, Sources};
-
-    struct Only(&'static str);
-
-    impl Sources for Only {
-        fn read(&self, _: &str) -> Result<Vec<u8>, SourceReadError> {
-            Ok(self.0.as_bytes().to_vec())
-        }
-        fn env(&self, _: &str) -> Option<String> {
-            None
-        }
-    }
 
     #[track_caller]
     fn errors(text: &'static str) -> Vec<(&'static str, usize)> {

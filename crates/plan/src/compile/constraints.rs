@@ -131,11 +131,11 @@ fn of_configuration(phase: &PhaseStep, degrade: &Degrade) -> Vec<Diagnostic> {
 }
 
 fn of_limits(limits: &Limits) -> Option<&Spanned<String>> {
-    limits.consequence.degrade_to.as_ref().filter(|_| limits.budget_mode == BudgetMode::Enforce)
+    limits.degrade_to.as_ref().filter(|_| limits.budget_mode == BudgetMode::Enforce)
 }
 
 fn cheaper(budget: &Budget) -> Option<&Spanned<String>> {
-    budget.consequence.degrade_to.as_ref()
+    budget.degrade_to.as_ref()
 }
 
 fn excluded(persona: &Spanned<String>, clearance: &Clearance, model: &Spanned<String>) -> Option<Diagnostic> {

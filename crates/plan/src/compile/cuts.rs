@@ -109,7 +109,7 @@ fn word(mode: Violation) -> &'static str {
     match mode {
         Violation::HardAbort => "hard_abort",
         Violation::ValidationFail => "validation_fail",
-        Violation::Told => "told",
+        Violation::Reported => "reported",
     }
 }
 

@@ -214,7 +214,7 @@ const LIMITS: [&str; 8] = [
     "repair_model",
 ];
 
-/// How far a goal may go, what follows from failures and who looks at its plan: what it came to is as good under others.
+/// How far a goal may go, what follows from failures and whether a person looks at its plan: what it came to is as good under others.
 const GOAL_LIMITS: [&str; 3] = ["bounds", "policies", "approve"];
 
 /// How far a phase may go, of which the process that compiles it has a say: what it came to is as good under other bounds.

@@ -10,7 +10,7 @@ use convoke_model::nearest;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-/// A value as somebody gave it.
+/// A value as it was given.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GivenInput {
     /// Text, as from a command line: read by the declared type.

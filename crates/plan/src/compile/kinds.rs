@@ -69,7 +69,7 @@ impl<'a> Builder<'a> {
     fn questions(&mut self, step: &source::QuestionsStep) -> Questions {
         Questions {
             prompt: self.texts.optional(step.prompt.as_ref()),
-            source: self.question_source(step.from.as_ref()),
+            source: self.question_source(step),
             allow_back: step.allow_back,
             allow_skip: step.allow_skip,
             allow_skip_all: step.allow_skip_all,
@@ -78,14 +78,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn question_source(&mut self, from: Option<&source::QuestionsFrom>) -> QuestionSource {
-        match from {
-            Some(source::QuestionsFrom::Source(path)) => QuestionSource::Path(dotted(&path.value)),
-            Some(source::QuestionsFrom::Written(list)) => {
-                QuestionSource::Listed(list.iter().map(|question| self.question(question)).collect())
-            }
-            None => QuestionSource::Listed(Vec::new()),
+    fn question_source(&mut self, step: &source::QuestionsStep) -> QuestionSource {
+        if let Some(path) = &step.source {
+            return QuestionSource::Path(dotted(&path.value));
         }
+        let written = step.questions.iter().flatten();
+        QuestionSource::Listed(written.map(|question| self.question(question)).collect())
     }
 
     fn question(&mut self, question: &source::Question) -> QuestionText {
@@ -114,12 +112,11 @@ impl<'a> Builder<'a> {
     }
 
     fn set(&mut self, set: &source::SetStep) -> Set {
-        match &set.what {
-            Some(source::SetWhat::Value { value, output_type }) => {
-                Set::Value { text: self.texts.text(value), ty: set_type(output_type.value) }
-            }
-            Some(source::SetWhat::Values(values)) => Set::Values(self.texts.named(values)),
-            None => Set::Values(Vec::new()),
+        let ty = set.output_type.as_ref().map(|word| word.value).unwrap_or_default();
+        match (&set.value, &set.values) {
+            (Some(value), _) => Set::Value { text: self.texts.text(value), ty: set_type(ty) },
+            (None, Some(values)) => Set::Values(self.texts.named(values)),
+            (None, None) => Set::Values(Vec::new()),
         }
     }
 

@@ -76,7 +76,7 @@ pub struct Options {
     pub models: Vec<(ProviderSettings, String)>,
     /// What is known of providers.
     pub services: Services,
-    /// Every answer comes from a file: nobody is paid, and no model is needed.
+    /// Every answer comes from a file: nothing is paid, and no model is needed.
     pub asks_nobody: bool,
     /// Answers every agent, whatever its file and the command line name; models and prices stay those of whom they name.
     pub answered_by: Option<ProviderSettings>,
@@ -142,7 +142,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     Compiled { plan, diagnostics }
 }
 
-/// Prepares a stored plan for going on with what is chosen and configured now. It changes who answers and how far the run may
+/// Prepares a stored plan for going on with what is chosen and configured now. It changes which model answers and how far the run may
 /// go, not what was asked: finished tasks stay finished.
 pub fn renew(plan: &mut Plan, options: &Options) {
     if let Some(chosen) = &options.provider_override {
@@ -194,7 +194,8 @@ mod tests {
     use super::*;
     use crate::source::SourceReadError;
 
-    struct Only(&'static str);
+    /// One file, whatever is read.
+    pub(super) struct Only(pub(super) &'static str);
 
     impl Sources for Only {
         fn read(&self, _: &str) -> Result<Vec<u8>, SourceReadError> {

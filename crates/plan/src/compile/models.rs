@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Agents that name no model get the one that the configuration has for their provider. One that the command line names goes over
-/// all: every agent asks it, and so does whoever judges or repairs its answers.
+/// all: every agent asks it, and so do the judges and repairers of its answers.
 pub(super) fn give(plan: &mut Plan, options: &Options) {
     if let Some(model) = &options.model_override {
         return give_to_all(plan, model);

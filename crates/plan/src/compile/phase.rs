@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
         let kind = match &worker.kind {
             source::WorkerKind::Agent(agent) => {
                 let mut agent = self.agent(agent, worker.common.retry.as_ref());
-                // Also whoever may use no tool is told apart by what there is: a call of it is a violation.
+                // Also a persona without tools is judged by what there is: a call of it is a violation.
                 let servers = self.servers.clone();
                 let settings = AgentSettings {
                     schema,

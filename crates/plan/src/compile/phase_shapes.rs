@@ -3,7 +3,7 @@
 use super::shapes::{listed, named, object, one_of, optional, told};
 use convoke_model::{FieldType, OutputField, OutputSchema};
 
-/// The contract of a try; what runs share is in it only for whoever may change that.
+/// The contract of a try; what runs share is in it only for phases that may change it.
 pub(super) fn contract(changes_project: bool) -> OutputSchema {
     let event = object([
         ("type", told(FieldType::String, "what happened")),

@@ -14,7 +14,7 @@ use crate::check::outline::{Item, Outline};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Kind, Plan, Text};
 use crate::source::text::Spanned;
-use crate::source::workflow::{Budget, BudgetMode, Consequence, Pricing, Workflow};
+use crate::source::workflow::{Budget, BudgetMode, Pricing, Workflow};
 use convoke_model::{Billing, Price, Prices, ProviderSettings, WhenSpent};
 use indexmap::IndexMap;
 use std::collections::HashMap;
@@ -139,7 +139,7 @@ fn price(stated: &Pricing) -> Price {
 fn of_workflow(workflow: &Workflow) -> Option<&Spanned<String>> {
     let limits = &workflow.limits;
     let counts = limits.budget_usd.is_some() && limits.budget_mode == BudgetMode::Enforce;
-    cheaper(&limits.consequence).filter(|_| counts)
+    limits.degrade_to.as_ref().filter(|_| counts)
 }
 
 /// Those of its steps and groups.
@@ -156,11 +156,7 @@ fn of_steps(workflow: &Workflow) -> Vec<&Spanned<String>> {
 }
 
 fn of_budget(budget: &Budget) -> Option<&Spanned<String>> {
-    cheaper(&budget.consequence).filter(|_| budget.usd.is_some())
-}
-
-fn cheaper(consequence: &Consequence) -> Option<&Spanned<String>> {
-    consequence.degrade_to.as_ref()
+    budget.degrade_to.as_ref().filter(|_| budget.usd.is_some())
 }
 
 fn unpriced_degrade(model: &Spanned<String>) -> Diagnostic {

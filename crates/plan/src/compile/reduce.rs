@@ -19,27 +19,27 @@ const THRESHOLD: f64 = 0.66;
 /// How often an answer is corrected, where nothing is said.
 const ROUNDS: u32 = 2;
 
-/// What whoever merges is told about itself.
+/// The system prompt of a model that merges.
 const MERGER: &str = "You merge the outputs of several agents into one answer. Keep every fact, figure, name and \
     disagreement that the question needs; say where outputs contradict one another; invent nothing. Behind each \
     statement name the outputs that it came from, as their marks in square brackets.";
-/// What whoever chooses is told about itself.
+/// The system prompt of a model that chooses.
 const JUDGE: &str = "You choose the best of several answers to one question. Judge what they say, not how long they \
     are or in which order they stand.";
-/// What whoever writes programs is told about itself.
+/// The system prompt of a model that writes programs.
 const PROGRAMMER: &str = "You answer a question from many outputs that are too large to read at once. You see only \
     their description and write Python programs that look into them.";
-/// What the model behind `llm` is told about itself.
+/// The system prompt of the model behind `llm`.
 const READER: &str = "You do one small piece of a larger task, from the text you are given and nothing else. Answer \
     with the result alone.";
-/// What the assessor is told about itself.
+/// The system prompt of the assessor.
 const ASSESSOR: &str = "You are an independent assessor. You look for what is wrong with an answer: contradictions, \
     statements that no output supports, gaps against the question and its constraints. You do not rewrite it and you \
     report nothing that is right.";
-/// What whoever corrects is told about itself.
+/// The system prompt of a model that corrects.
 const REPAIRER: &str = "You correct an answer by a list of findings. Change what they name, leave everything else as \
     it is, and invent nothing: what no output supports is taken out.";
-/// What whoever puts an output into shape is told about itself.
+/// The system prompt of a model that puts an output into shape.
 const INPUT_REPAIRER: &str = "You put a value into a given shape. Keep what it says: rename, convert and rearrange, \
     and invent nothing. What the value does not say and the shape demands is what you cannot give: say so instead.";
 

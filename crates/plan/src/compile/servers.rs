@@ -110,7 +110,7 @@ pub(super) fn allowed(server: &McpServer) -> Option<impl Iterator<Item = &str>> 
     (!all || !server.scripts.is_empty()).then(|| stated.chain(scripts))
 }
 
-/// Servers and tools that steps name and nobody has.
+/// Servers and tools that steps name and that do not exist.
 pub(super) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>) {
     for workflow in &bundle.workflows {
         let declared = &owner(bundle, workflow).runtime.mcp_servers;

@@ -1,4 +1,4 @@
-//! A workflow of one goal, made from a sentence: what `convoke goal` runs.
+//! A workflow of one goal, made from a request on the command line: what `convoke goal` runs.
 //!
 //! Texts of people stand for themselves, whatever they look like; prompts are templates, and settings of servers keep
 //! their references. Invariant: what is made, printed and saved, runs unchanged.
@@ -14,10 +14,10 @@ pub const STEP: &str = "goal";
 
 /// What is known about a goal before it runs.
 #[derive(Debug, Clone, Default)]
-pub struct Sentence {
+pub struct GoalRequest {
     /// What is to be reached.
     pub goal: String,
-    /// What whoever plans should know besides.
+    /// Further information for the planner.
     pub context: Option<String>,
     /// A plan that a person has written or approved, as YAML.
     pub plan: Option<String>,
@@ -33,7 +33,7 @@ pub struct Sentence {
     pub limits: Map<String, Value>,
 }
 
-impl Sentence {
+impl GoalRequest {
     /// The workflow as a file.
     pub fn yaml(&self) -> String {
         let mut workflow = json!({ "name": STEP, "entry_point": STEP });
@@ -81,7 +81,7 @@ impl Sentence {
     }
 }
 
-/// What was made from a sentence, with further keys and other limits; everything else stays as it is.
+/// The workflow of a request, with further keys and other limits; everything else stays as it is.
 ///
 /// `None` if the text is none that was made here.
 pub fn restated(
@@ -105,8 +105,10 @@ pub fn restated(
 mod tests {
     use super::*;
     use crate::compile::{Options, compile};
-    use crate::plan::{Kind, Text};
+    use crate::plan::{Kind, Plan, Text};
     use crate::source::{SourceReadError, Sources};
+    use crate::template::{Renderer, from_json};
+    use proptest::prelude::*;
 
     struct Only(String);
 
@@ -119,66 +121,116 @@ mod tests {
         }
     }
 
-    fn compiled(sentence: &Sentence) -> crate::compile::Compiled {
-        compile("goal:", &Only(sentence.yaml()), &Options::default())
+    fn compiled(request: &GoalRequest) -> crate::compile::Compiled {
+        compile("goal:", &Only(request.yaml()), &Options::default())
     }
 
     #[test]
     fn what_is_made_compiles_without_a_finding() {
-        let mut sentence =
-            Sentence { goal: "find out {{ what }} costs ${HOME}".into(), ..Sentence::default() };
-        sentence.context = Some("a: b\n- {% c %}".into());
-        sentence.prompts = vec![(Role::Plan, "plan {{ goal }} with {{ tools }}".into())];
-        sentence.keys.insert("max_depth".into(), json!(2));
-        sentence.keys.insert("approve".into(), json!(true));
-        sentence.plan = Some("tasks: [{id: a, description: 'x {{ y }}'}]".into());
-        sentence.limits.insert("budget_usd".into(), json!(2.5));
-        sentence.model = Some("m".into());
-        let made = compiled(&sentence);
-        assert!(made.diagnostics.is_empty(), "{:#?}\n{}", made.diagnostics, sentence.yaml());
+        let mut request =
+            GoalRequest { goal: "find out {{ what }} costs ${HOME}".into(), ..GoalRequest::default() };
+        request.context = Some("a: b\n- {% c %}".into());
+        request.prompts = vec![(Role::Plan, "plan {{ goal }} with {{ tools }}".into())];
+        request.keys.insert("max_depth".into(), json!(2));
+        request.keys.insert("approve".into(), json!(true));
+        request.plan = Some("tasks: [{id: a, description: 'x {{ y }}'}]".into());
+        request.limits.insert("budget_usd".into(), json!(2.5));
+        request.model = Some("m".into());
+        let made = compiled(&request);
+        assert!(made.diagnostics.is_empty(), "{:#?}\n{}", made.diagnostics, request.yaml());
         let plan = made.plan.expect("it compiles");
         let Kind::Goal(goal) = &plan.root().nodes[0].kind else { panic!("a goal") };
         assert_eq!((goal.bounds.max_depth, goal.approve), (2, true));
         assert!(matches!(&goal.goal, Text::Template(_)));
     }
 
+    /// What a text of the plan gives when it is rendered.
+    fn said(plan: &Plan, text: &Text) -> String {
+        match text {
+            Text::Literal(text) => text.to_string(),
+            Text::Template(id) => {
+                let renderer = Renderer::new(&plan.templates, &plan.conditions, &plan.partials);
+                renderer.render(*id, from_json(&json!({}))).expect("it renders")
+            }
+        }
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        prop_oneof!["\\PC{1,30}", "[a-z{}%#$ \\n\\t:'\"|>&*!?`@\\-]{1,30}"]
+            .prop_filter("it says something", |text| !text.trim().is_empty())
+    }
+
+    proptest! {
+        /// The text is the form in which a run stores its goal. Nothing that a person said is lost on the way.
+        #[test]
+        fn words_of_people_reach_the_plan_as_they_are(
+            goal in any_text(),
+            context in any_text(),
+            description in any_text(),
+            max_tasks in 1u64..10_000,
+            stated in any::<[bool; 4]>(),
+        ) {
+            let [with_context, with_plan, approve, only_plan] = stated;
+            let plan = json!({"tasks": [{"id": "a", "description": description}]}).to_string();
+            let mut request = GoalRequest {
+                goal: goal.clone(),
+                context: with_context.then(|| context.clone()),
+                plan: with_plan.then(|| plan.clone()),
+                ..GoalRequest::default()
+            };
+            request.keys.insert("max_tasks".into(), json!(max_tasks));
+            request.keys.insert("approve".into(), json!(approve && !only_plan));
+            request.keys.insert("plan_only".into(), json!(only_plan));
+            let made = compiled(&request);
+            prop_assert!(made.diagnostics.is_empty(), "{:#?}\n{}", made.diagnostics, request.yaml());
+            let compiled = made.plan.expect("it compiles");
+            let Kind::Goal(step) = &compiled.root().nodes[0].kind else { panic!("a goal") };
+            prop_assert_eq!(said(&compiled, &step.goal), goal);
+            let texts = |text: &Option<Text>| text.as_ref().map(|text| said(&compiled, text));
+            prop_assert_eq!(texts(&step.context), with_context.then_some(context));
+            prop_assert_eq!(texts(&step.plan), with_plan.then_some(plan));
+            prop_assert_eq!(u64::from(step.bounds.max_tasks), max_tasks);
+            prop_assert_eq!((step.approve, step.plan_only), (approve && !only_plan, only_plan));
+        }
+    }
+
     #[test]
     fn what_is_stated_anew_differs_in_that_alone() {
-        let mut sentence = Sentence {
+        let mut request = GoalRequest {
             goal: "find out {{ what }} costs ${HOME}\n\n  - yes: 007\n".into(),
             plan: Some("tasks: [{id: a, description: 'x {{ y }}'}]".into()),
             prompts: vec![(Role::Plan, "plan {{ goal }}\n  with {{ tools }}\n".into())],
-            ..Sentence::default()
+            ..GoalRequest::default()
         };
-        sentence
+        request
             .servers
             .insert("files".into(), json!({"command": "server", "env": {"K": "${K}", "N": "007"}}));
-        sentence.limits.insert("budget_usd".into(), json!(2.5));
-        let (none, before) = (Map::new(), sentence.yaml());
+        request.limits.insert("budget_usd".into(), json!(2.5));
+        let (none, before) = (Map::new(), request.yaml());
         assert_eq!(restated(&before, &none, |limits| limits).as_deref(), Some(&*before));
         let keys = json!({"max_tasks": 7}).as_object().cloned().unwrap();
         let limits = json!({"budget_tokens": 9}).as_object().cloned().unwrap();
         let now = restated(&before, &keys, |_| limits.clone());
-        (sentence.keys, sentence.limits) = (keys, limits);
+        (request.keys, request.limits) = (keys, limits);
         let plain = |text: &str| read_set(text, SetType::Dict).unwrap();
-        assert_eq!(now.map(|text| plain(&text)), Some(plain(&sentence.yaml())));
+        assert_eq!(now.map(|text| plain(&text)), Some(plain(&request.yaml())));
     }
 
     #[test]
     fn a_goal_that_is_only_planned_gives_a_plan_without_a_finding() {
-        let mut sentence = Sentence { goal: "count".into(), ..Sentence::default() };
-        sentence.keys.insert("plan_only".into(), json!(true));
-        let made = compiled(&sentence);
+        let mut request = GoalRequest { goal: "count".into(), ..GoalRequest::default() };
+        request.keys.insert("plan_only".into(), json!(true));
+        let made = compiled(&request);
         assert!(made.diagnostics.is_empty(), "{:#?}", made.diagnostics);
     }
 
     #[test]
     fn scripts_and_servers_are_tools_by_name() {
-        let mut sentence = Sentence { goal: "count".into(), ..Sentence::default() };
+        let mut request = GoalRequest { goal: "count".into(), ..GoalRequest::default() };
         let count = json!({"command": "wc", "args": ["-w"], "input": {"type": "object"}});
-        sentence.servers.insert("scripts".into(), json!({"type": "scripts", "scripts": {"count": count}}));
-        sentence.servers.insert("files".into(), json!({"command": "server", "env": {"K": "v"}}));
-        let made = compiled(&sentence);
+        request.servers.insert("scripts".into(), json!({"type": "scripts", "scripts": {"count": count}}));
+        request.servers.insert("files".into(), json!({"command": "server", "env": {"K": "v"}}));
+        let made = compiled(&request);
         assert!(made.diagnostics.is_empty(), "{:#?}", made.diagnostics);
         let plan = made.plan.expect("it compiles");
         let Kind::Goal(goal) = &plan.root().nodes[0].kind else { panic!("a goal") };

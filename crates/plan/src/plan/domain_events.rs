@@ -48,7 +48,7 @@ static STANDARD: LazyLock<OutputSchema> = LazyLock::new(|| {
 });
 
 impl Pipeline {
-    /// Whether somebody may announce events of a kind.
+    /// Whether a persona may announce events of a kind.
     pub fn knows(&self, kind: &str) -> bool {
         STANDARD_EVENTS.contains(&kind) || self.events.iter().any(|(known, _)| known == kind)
     }

@@ -1,22 +1,22 @@
-//! Nodes that start from a sentence: a goal, and the tasks that models make of it.
+//! Nodes that start from a goal in words: the goal, and the tasks that models make of it.
 //!
 //! A goal runs as a task with children, and so does each task below it. Everything that a model contributes on the way
 //! (planning, doing, recovering, answering) is a child with a permit, an attempt and an end of its own. Which comes next
-//! is the scheduler's business; who is asked and within which bounds stands here.
+//! is the scheduler's business; which roles are asked and within which bounds stands here.
 
 use super::{NodeIx, Text};
 use convoke_model::{Class, GoalChoice, Role};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A sentence becomes tasks, and their results an answer.
+/// A goal in words becomes tasks, and their results an answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Goal {
     /// What is to be reached.
     pub goal: Text,
-    /// What whoever plans should know besides.
+    /// Further information for the planner.
     pub context: Option<Text>,
-    /// Who does what.
+    /// The nodes of the roles.
     pub roles: BTreeMap<Role, NodeIx>,
     /// The node of the tasks that are made of it: [`Kind::Item`](super::Kind::Item).
     pub item: NodeIx,
@@ -26,7 +26,7 @@ pub struct Goal {
     pub bounds: Bounds,
     /// When a task is handed to children without asking anybody.
     pub spawn: SpawnRule,
-    /// From this probability on, in percent, a task that whoever planned it thinks impossible is skipped.
+    /// From this probability on, in percent, a task that its planner thinks impossible is skipped.
     pub skip_threshold: u8,
     /// What follows from a failure, by its class, first to last; none is tried twice for a task.
     pub policies: BTreeMap<Class, Vec<Action>>,
@@ -141,7 +141,7 @@ pub struct SpawnRule {
 pub enum Action {
     /// The same again, later: base x 2^(failures - 1).
     Retry,
-    /// The same with other parameters, as whoever recovers says.
+    /// The same with other parameters, as the role `recover` says.
     RepairParameters,
     /// With another tool.
     AlternativeTool,

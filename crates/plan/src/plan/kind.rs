@@ -38,7 +38,7 @@ pub enum Kind {
     Reduce(Box<Reduce>),
     /// An answer is examined, and corrected where it must be.
     Verify(Box<Verify>),
-    /// A sentence becomes tasks, and their results an answer.
+    /// A goal in words becomes tasks, and their results an answer.
     Goal(Box<Goal>),
     /// A task that a model made on the way to a goal.
     Item(GoalItem),

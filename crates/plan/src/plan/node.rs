@@ -201,7 +201,7 @@ pub struct Labels {
     /// How urgent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// For whom: somebody who waits, or a batch.
+    /// What it is for: a person that waits, or a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<WorkClass>,
     /// On whose account.
@@ -240,7 +240,7 @@ pub enum Priority {
     Background,
 }
 
-/// Who waits for a task.
+/// What waits for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkClass {
@@ -249,7 +249,7 @@ pub enum WorkClass {
     /// A program does.
     #[default]
     Standard,
-    /// Nobody in particular.
+    /// Nothing in particular.
     Batch,
 }
 

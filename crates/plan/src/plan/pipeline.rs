@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Phase {
     /// The role.
     pub persona: Arc<str>,
-    /// Who plays it.
+    /// The actor that plays it.
     pub actor: Arc<str>,
     /// The agent or script that a try asks.
     pub worker: NodeIx,

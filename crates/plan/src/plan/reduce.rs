@@ -176,7 +176,7 @@ pub struct Vote {
     pub quorum: u32,
 }
 
-/// The rule of a vote. Shares are of the votes cast: who abstains or fails is not counted in them.
+/// The rule of a vote. Shares are of the votes cast: members that abstain or fail are not counted in them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VoteMethod {

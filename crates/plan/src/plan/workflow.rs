@@ -105,9 +105,9 @@ pub enum InputRule {
     /// Nothing else.
     #[default]
     None,
-    /// A text that says something: somebody is asked just this.
+    /// A text that says something: an agent is asked just this.
     Filled,
-    /// A list with something in it, of which nothing stands twice: somebody is asked once for each.
+    /// A list with something in it, of which nothing stands twice: an agent is asked once for each.
     Parts,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a text is the address of a service. What is behind it is only known once somebody asks there.
+//! Whether a text is the address of a service. What is behind it is only known once it is asked.
 
 /// Whether a text has the form `http(s)://host[:port]…`.
 pub(super) fn is_http(text: &str) -> bool {

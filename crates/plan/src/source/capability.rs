@@ -5,28 +5,42 @@
 
 use convoke_model as model;
 
+use super::read;
+use super::section::{FromNode, section};
 use super::settings::Runtime;
+use super::shape::Shape;
 use super::text::Spanned;
 use super::workflow::AgentStep;
 
-/// `capabilities` as written; what is absent says nothing.
-#[derive(Debug, Clone, Default)]
-pub struct Capabilities {
-    /// Finds an agent that does the same thing over and over.
-    pub stuck_loop: Option<Switch<StuckLoop>>,
-    /// Characters of a tool's result that the model is shown.
-    pub tool_output: Option<Switch<Option<u64>>>,
-    /// Leaves out the oldest turns.
-    pub compaction: Option<Spanned<Switch<Compaction>>>,
-    /// Percents of the window at which the agent is told.
-    pub context_warnings: Option<Switch<Option<Vec<u8>>>>,
-    /// Rounds of the tool loop.
-    pub max_iterations: Option<Spanned<u64>>,
-    /// Calls of one turn at the same time.
-    pub parallel_tools: Option<Spanned<u64>>,
-    /// What follows when an answer says nothing.
-    pub placeholders: Option<Spanned<model::Placeholders>>,
+section! {
+    /// `capabilities` as written; what is absent says nothing.
+    #[derive(Debug, Clone, Default)]
+    pub struct Capabilities = "capabilities", "`capabilities`" {
+        /// finds an agent that does the same thing over and over (default on)
+        #[by(read::capability::stuck_loop)]
+        pub stuck_loop: Option<Switch<StuckLoop>> => OneOf(&[Boolean, StuckLoop::SHAPE]),
+        /// characters of a tool's result that the model is shown (default 50000)
+        #[by(read::capability::tool_output)]
+        pub tool_output: Option<Switch<Option<u64>>> => OneOf(&[Boolean, CHARACTERS]),
+        /// leaves out the oldest turns of a long conversation (default on)
+        #[by(read::capability::compaction)]
+        pub compaction: Option<Spanned<Switch<Compaction>>> => OneOf(&[Boolean, Compaction::SHAPE]),
+        /// tells the agent when so many percent of its context are used (default 70 and 90)
+        #[by(read::capability::context_warnings)]
+        pub context_warnings: Option<Switch<Option<Vec<u8>>>> => OneOf(&[Boolean, List(&PERCENT)]),
+        /// rounds of tool calls (default 50)
+        pub max_iterations: Option<Spanned<u64>> => Integer(1, 500),
+        /// tool calls of one turn that run at the same time (default 8)
+        pub parallel_tools: Option<Spanned<u64>> => Integer(1, 100),
+        /// what follows when an answer has the right shape and says nothing (default note)
+        pub placeholders: Option<Spanned<model::Placeholders>>,
+    }
 }
+
+/// A bound of tool results.
+pub(super) const CHARACTERS: Shape = Shape::Integer(1000, u64::MAX);
+/// A part of the window.
+pub(super) const PERCENT: Shape = Shape::Integer(1, 100);
 
 /// Something that can be switched off, or on with settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,20 +51,26 @@ pub enum Switch<T> {
     On(T),
 }
 
-/// `stuck_loop`.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct StuckLoop {
-    pub repeats: Option<u32>,
-    pub action: Option<model::StuckAction>,
+section! {
+    /// `stuck_loop` with settings.
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
+    pub struct StuckLoop = "stuck_loop", "`stuck_loop`" {
+        /// how often the same thing is too often (default 3)
+        pub repeats: Option<u32> => Integer(2, 1000),
+        /// a word to the agent first, or failure (default warn)
+        pub action: Option<model::StuckAction>,
+    }
 }
 
-/// `compaction`, in percent of the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct Compaction {
-    pub at: Option<u8>,
-    pub to: Option<u8>,
+section! {
+    /// `compaction` with settings, in percent of the window.
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
+    pub struct Compaction = "compaction", "`compaction`" {
+        /// begins when so many percent of the window are used (default 80)
+        pub at: Option<u8> => PERCENT,
+        /// leaves so many percent (default 50)
+        pub to: Option<u8> => PERCENT,
+    }
 }
 
 /// What bounds the conversations of one agent.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What stands for the dollar sign of a text that is no reference: a variable that nobody sets, with the sign as its
+/// What stands for the dollar sign of a text that is no reference: a variable that is never set, with the sign as its
 /// default.
 const DOLLAR: &str = "${CONVOKE_DOLLAR:-$}";
 

@@ -1,4 +1,4 @@
-//! What stands at a place of a text: for files that were made, so that a finding can be told to who wrote that part.
+//! What stands at a place of a text: for files that were made, so that a finding is told where that part was written.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub fn locate(text: &str, byte: usize) -> Option<Located> {
     Some(found)
 }
 
-/// Where the value stands that keys, and positions in lists from 0, lead to: for who puts another one in its place.
+/// Where the value stands that keys, and positions in lists from 0, lead to, so that another one can be put in its place.
 pub fn place_of(text: &str, path: &[String]) -> Option<Range<usize>> {
     let file = Arc::new(SourceFile { path: String::new(), text: text.to_owned() });
     let root = Loader::new(&Nothing).build(&file, "this")?;
@@ -41,7 +41,7 @@ pub fn place_of(text: &str, path: &[String]) -> Option<Range<usize>> {
     Some(node.span.range.start..end_of(text, node))
 }
 
-/// A block ends with its last value; whatever comes between that and the next key is nobody's.
+/// A block ends with its last value; whatever comes between that and the next key belongs to neither.
 fn end_of(text: &str, node: &Node) -> usize {
     let own = node.span.range.clone();
     let is_flow = text[own.start..].starts_with(['{', '[']);

@@ -23,6 +23,7 @@ pub mod personas;
 mod quoting;
 mod read;
 mod schema;
+mod section;
 pub mod settings;
 mod shape;
 pub mod sources;
@@ -45,7 +46,7 @@ pub use load::MAX_FILE_BYTES;
 pub(crate) use load::PROJECT_HELP;
 pub use locate::{Located, locate, place_of};
 pub use manifest::ManifestDefaults;
-pub use read::{PlanTerms, parse_duration};
+pub use read::parse_duration;
 pub use schema::{manifest_schema, persona_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
 pub use sources::{Entry, SourceReadError, Sources};
@@ -56,6 +57,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
+use crate::goal_plan::{Proposal, Terms, violations};
 
 /// Reads a workflow file and everything it includes.
 ///
@@ -138,12 +140,12 @@ pub fn manifest_data(path: &str, sources: &dyn Sources) -> (Option<serde_json::V
 
 /// Judges a plan for a goal that a person wrote, under the name that its findings go by. Nothing in it is followed:
 /// neither files nor the environment.
-pub fn check_plan(path: &str, text: &str, terms: PlanTerms) -> Vec<Diagnostic> {
+pub fn check_plan(path: &str, text: &str, terms: &Terms) -> Vec<Diagnostic> {
     check_text(path, text, "the plan", terms)
 }
 
 /// The same, for a plan of this owner.
-fn check_text(path: &str, text: &str, owner: &str, terms: PlanTerms) -> Vec<Diagnostic> {
+fn check_text(path: &str, text: &str, owner: &str, terms: &Terms) -> Vec<Diagnostic> {
     let mut loader = load::Loader::new(&sources::Nothing);
     let file = Arc::new(SourceFile { path: path.to_owned(), text: text.to_owned() });
     let Some(root) = loader.build(&file, &format!("the plan `{path}`")) else { return loader.diagnostics };
@@ -152,7 +154,25 @@ fn check_text(path: &str, text: &str, owner: &str, terms: PlanTerms) -> Vec<Diag
     loader.files.push(file);
     loader.diagnostics.append(&mut reader.diagnostics);
     loader.diagnostics.sort_by_key(|finding| position(finding, &loader.files));
+    if loader.diagnostics.is_empty() {
+        loader.diagnostics.extend(as_taken(&root, text, owner, terms));
+    }
     loader.diagnostics
+}
+
+/// A run reads the text by rules for texts that templates make, which are stricter about YAML: whatever it would refuse is
+/// refused here.
+fn as_taken(root: &tree::Node, text: &str, owner: &str, terms: &Terms) -> Option<Diagnostic> {
+    let first =
+        |plan: Proposal| violations(&plan.tasks, terms, &|_| false).first().map(|one| one.told(&plan.tasks));
+    let why = Proposal::read_text(text).map_or_else(Some, first)?;
+    let message = format!("{owner} cannot be taken: {why}");
+    Some(Diagnostic::error(
+        "workflow::wrong_type",
+        message,
+        read::head(root),
+        "not a plan that a run can read",
+    ))
 }
 
 /// A YAML text as data.

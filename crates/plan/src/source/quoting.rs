@@ -1,6 +1,6 @@
 //! Which files findings may quote: those that are part of a workflow.
 //!
-//! A path that leads to a key, a password list or a log by mistake, or because somebody wrote it into a workflow, must not end up
+//! A path that leads to a key, a password list or a log by mistake, or because a workflow names it, must not end up
 //! on a terminal or in the log of a build. Such a file is named with its place and never shown.
 
 use super::tree::Node;

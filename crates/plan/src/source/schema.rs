@@ -169,6 +169,8 @@ fn number(min: f64, max: f64) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::section::Section;
+    use super::super::settings::Runtime;
     use super::*;
 
     fn properties(schema: &Value, pointer: &str) -> Vec<String> {
@@ -188,7 +190,7 @@ mod tests {
                 assert!(known.contains(&row.key.name.to_owned()), "{} of {}", row.key.name, kind.word());
             }
         }
-        for key in super::super::keys::runtime::RUNTIME.keys {
+        for key in Runtime::TABLE.keys {
             assert!(
                 schema.pointer(&format!("/$defs/runtime/properties/{}", key.name)).is_some(),
                 "{}",

@@ -6,63 +6,79 @@ use convoke_model::Permissions;
 use indexmap::IndexMap;
 
 use super::capability::Capabilities;
+use super::read::{self, Fields};
+use super::section::{FromNode, section};
+use super::shape::{Shape, TEXTS, WINDOW};
 use super::text::{SecretText, Spanned, Text};
-use super::workflow::{Entry, Names};
+use super::words::{CONTEXT_TIERS, EFFORTS};
+use super::workflow::{Entry, Names, References};
 use crate::diagnostic::Span;
 
 /// For one request to a service, where nothing is said.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// `workflow.runtime`.
-#[derive(Debug, Clone, Default)]
-pub struct Runtime {
-    /// `None` when the file names no provider.
-    pub provider: Option<Provider>,
-    /// Model of agents that name none.
-    pub default_model: Option<Spanned<String>>,
-    /// Instead of that: models in the order in which they are asked.
-    pub models: Option<Names>,
-    /// The model that puts answers into shape, of agents that name none.
-    pub repair_model: Option<Spanned<String>>,
-    /// MCP servers by name.
-    pub mcp_servers: IndexMap<String, Entry<McpServer>>,
-    /// 0 to 2.
-    pub temperature: Option<Spanned<f64>>,
-    /// Output tokens of one answer.
-    pub max_tokens: Option<Spanned<u64>>,
-    /// Of one request to the service.
-    pub timeout: Option<Spanned<Duration>>,
-    /// Of the parts of one request.
-    pub timeouts: Timeouts,
-    /// Of one session.
-    pub max_session: Option<Spanned<Duration>>,
-    /// Tokens that the model can take in.
-    pub context_window: Option<Spanned<u64>>,
-    /// Bound of the tool loop.
-    pub max_agent_iterations: Option<Spanned<u64>>,
-    /// What bounds the conversations of agents.
-    pub capabilities: Capabilities,
-    /// Effort of agents that name none.
-    pub default_reasoning_effort: Option<Spanned<String>>,
-    /// Vendor key.
-    pub default_context_tier: Option<Spanned<String>>,
-    /// Periodic checkpoints of the original; known and without effect, the journal is always written.
-    pub checkpoint: Option<Checkpoint>,
-    /// Cap of tool results.
-    pub tool_output: ToolOutput,
-    /// Directory of the agents (template), relative to the workflow file.
-    pub working_dir: Option<Text>,
-    /// Skills of all agents.
-    pub skills: Names,
-    /// Bounds of injected skills.
-    pub skill_injection: SkillInjection,
-    /// Where skills are looked for.
-    pub skill_discovery: SkillDiscovery,
-    /// Vendor key.
-    pub plugin_sources: IndexMap<String, Entry<PluginSource>>,
-    /// Vendor key.
-    pub plugins: Vec<Spanned<PluginUse>>,
+section! {
+    /// `workflow.runtime`.
+    #[derive(Debug, Clone, Default)]
+    pub struct Runtime = "runtime", "`runtime`" {
+        /// model service: a name, or a name with settings
+        pub provider: Option<Provider>,
+        /// model of agents that name none
+        pub default_model: Option<Spanned<String>>,
+        /// models of agents that name none: the next one is asked when one cannot answer
+        #[by(read::runtime::default_models)]
+        pub models: Option<Names>,
+        /// model that puts answers into shape when the agent's own could not
+        #[by(read::fixed::fixed)]
+        pub repair_model: Option<Spanned<String>>,
+        /// MCP servers by name
+        #[by(read::server::servers)]
+        pub mcp_servers: IndexMap<String, Entry<McpServer>>,
+        /// randomness of the answers
+        pub temperature: Option<Spanned<f64>> => Number(0.0, 2.0),
+        /// output tokens of one answer
+        pub max_tokens: Option<Spanned<u64>> => Integer(1, 200_000),
+        /// seconds for one request to the service
+        pub timeout: Option<Spanned<Duration>> => Seconds(1.0),
+        /// bounds of the parts of a request
+        pub timeouts: Timeouts = Timeouts::default(),
+        /// seconds for one session
+        pub max_session as "max_session_seconds": Option<Spanned<Duration>> => Seconds(1.0),
+        /// tokens that the model can take in (default 128000)
+        pub context_window: Option<Spanned<u64>> => WINDOW,
+        /// rounds of the tool loop (default 50)
+        pub max_agent_iterations: Option<Spanned<u64>> => Integer(1, 500),
+        /// what bounds the conversations of agents
+        #[by(read::capability::capabilities)]
+        pub capabilities: Capabilities,
+        /// effort of agents that name none
+        pub default_reasoning_effort: Option<Spanned<String>> => Choice(EFFORTS),
+        /// context size class (copilot only)
+        pub default_context_tier: Option<Spanned<String>> => Choice(CONTEXT_TIERS),
+        /// known and without effect: every step is recorded
+        pub checkpoint: Option<Checkpoint>,
+        /// cap of tool results
+        pub tool_output: ToolOutput = ToolOutput::default(),
+        /// directory of the agents, relative to the workflow file
+        pub working_dir: Option<Text>,
+        /// skills of all agents: names or paths
+        pub skills: Names = Names::new(),
+        /// bounds of skills in prompts
+        pub skill_injection: SkillInjection = SkillInjection::default(),
+        /// where skills are looked for
+        pub skill_discovery: SkillDiscovery = SkillDiscovery::default(),
+        /// where plugins come from
+        #[by(read::runtime::plugin_sources)]
+        pub plugin_sources: IndexMap<String, Entry<PluginSource>>
+            => Map(&OneOf(&[Text, PluginSource::SHAPE])),
+        /// plugins of all agents
+        #[by(read::runtime::plugins)]
+        pub plugins: Option<Vec<PluginUse>> => PLUGINS,
+    }
 }
+
+/// `plugins` of the runtime or of an agent.
+pub const PLUGINS: Shape = Shape::List(&Shape::OneOf(&[Shape::Text, PluginUse::SHAPE]));
 
 impl Runtime {
     /// The bound of one request to a service.
@@ -71,15 +87,17 @@ impl Runtime {
     }
 }
 
-/// `timeouts` of the runtime or of an agent: bounds of the parts of one request.
-#[derive(Debug, Clone, Default)]
-pub struct Timeouts {
-    /// Until the connection stands.
-    pub connect: Option<Spanned<Duration>>,
-    /// Until the answer begins.
-    pub first_token: Option<Spanned<Duration>>,
-    /// Between two pieces of the answer.
-    pub idle: Option<Spanned<Duration>>,
+section! {
+    /// `timeouts` of the runtime or of an agent: bounds of the parts of one request.
+    #[derive(Debug, Clone, Default)]
+    pub struct Timeouts = "timeouts", "`timeouts`" {
+        /// until the connection stands (default 30s)
+        pub connect: Option<Spanned<Duration>>,
+        /// until the answer begins (default the whole request)
+        pub first_token: Option<Spanned<Duration>>,
+        /// between two pieces of the answer (default 2m)
+        pub idle: Option<Spanned<Duration>>,
+    }
 }
 
 impl Timeouts {
@@ -145,54 +163,67 @@ pub struct Program {
     pub args: Option<Vec<SecretText>>,
     /// Its environment, values kept as references.
     pub env: IndexMap<String, Entry<SecretText>>,
-    /// Who decides what it may do.
+    /// How it is decided what it may do.
     pub permissions: Option<Spanned<Permissions>>,
     /// The first of these keys that is written, and its place.
     pub first: Option<Spanned<&'static str>>,
 }
 
-/// One entry of `mcp_servers`.
-#[derive(Debug, Clone)]
-pub struct McpServer {
-    /// How it is reached.
-    pub transport: Spanned<McpTransport>,
-    /// Program of a stdio server.
-    pub command: Option<Spanned<String>>,
-    /// Its arguments, kept as references.
-    pub args: Vec<SecretText>,
-    /// Its environment, values kept as references.
-    pub env: IndexMap<String, Entry<SecretText>>,
-    /// Where it runs, as written; `None` means the folder of the workflow file.
-    pub working_dir: Option<Spanned<String>>,
-    /// Address of an http or sse server, kept as a reference.
-    pub url: Option<SecretText>,
-    /// Request headers, values kept as references.
-    pub headers: IndexMap<String, Entry<SecretText>>,
-    /// Of one call.
-    pub timeout: Option<Spanned<Duration>>,
-    /// Which of its tools may be used (`*` = all).
-    pub tools: Names,
-    /// `scripts`: commands that are tools, by name.
-    pub scripts: IndexMap<String, Entry<ScriptTool>>,
-    /// Place of the definition.
-    pub span: Span,
+section! {
+    /// One entry of `mcp_servers`. Arguments, environment, address and headers are kept as references.
+    #[derive(Debug, Clone)]
+    pub struct McpServer = "mcp_server", "an MCP server" {
+        /// how it is reached (default stdio)
+        #[by(read::server::transport)]
+        pub transport as "type": Spanned<McpTransport>,
+        /// program of a stdio server
+        pub command: Option<Spanned<String>>,
+        /// its arguments
+        pub args: Vec<SecretText> = Vec::new() => TEXTS,
+        /// its environment
+        pub env: References = References::new(),
+        /// where a stdio server runs, relative to this file (default its folder)
+        pub working_dir: Option<Spanned<String>>,
+        /// address of an http or sse server
+        pub url: Option<SecretText> => Text,
+        /// request headers
+        pub headers: References = References::new(),
+        /// milliseconds for one call
+        #[by(read::server::milliseconds)]
+        pub timeout: Option<Spanned<Duration>> => Number(1.0, f64::MAX),
+        /// which of its tools may be used (default all: `*`)
+        #[by(read::server::tools_of_server)]
+        pub tools: Names,
+        /// with `type: scripts`: commands that are tools
+        #[by(read::server::scripts)]
+        pub scripts: IndexMap<String, Entry<ScriptTool>>,
+    } with {
+        /// Place of the definition.
+        pub span: Span = Fields::place,
+    } judge read::server::judge_server
 }
 
-/// A command that is a tool.
-#[derive(Debug, Clone)]
-pub struct ScriptTool {
-    /// What it is for.
-    pub description: Option<Spanned<String>>,
-    /// The program; `None` when it is missing (which is reported).
-    pub command: Option<Spanned<String>>,
-    /// Its arguments, kept as references.
-    pub args: Vec<SecretText>,
-    /// What it takes, as JSON Schema; `None` means nothing.
-    pub input: Option<serde_json::Value>,
-    /// What it gives, as JSON Schema; `None` means any text.
-    pub output: Option<serde_json::Value>,
-    /// Whether it may be repeated without harm.
-    pub idempotent: bool,
+section! {
+    /// A command that is a tool; its arguments are kept as references.
+    #[derive(Debug, Clone)]
+    pub struct ScriptTool = "script_tool", "a script that is a tool" {
+        /// the program; no shell reads it
+        #[by(read::fixed::fixed)]
+        #[required = true]
+        pub command: Option<Spanned<String>>,
+        /// its arguments, as they stand; what a model gives comes on standard input, as JSON
+        pub args: Vec<SecretText> = Vec::new() => TEXTS,
+        /// what it is for, told to models
+        pub description: Option<Spanned<String>>,
+        /// what it takes, as JSON Schema of an object (default nothing)
+        #[by(read::server::json_schema)]
+        pub input: Option<serde_json::Value> => Map(&Any),
+        /// what it gives, as JSON Schema (default any text)
+        #[by(read::server::json_schema)]
+        pub output: Option<serde_json::Value> => Map(&Any),
+        /// whether it may be repeated without harm (default false)
+        pub idempotent: bool = false,
+    }
 }
 
 /// How an MCP server is reached.
@@ -206,27 +237,35 @@ pub enum McpTransport {
     Scripts,
 }
 
-/// `runtime.checkpoint`.
-#[derive(Debug, Clone)]
-#[allow(missing_docs)]
-pub struct Checkpoint {
-    pub every_agent: bool,
-    pub every: Option<Duration>,
-    pub keep_last: u64,
-    pub span: Span,
+section! {
+    /// `runtime.checkpoint`.
+    #[derive(Debug, Clone)]
+    pub struct Checkpoint = "checkpoint", "`checkpoint`" {
+        /// after every agent (default false)
+        pub every_agent: bool = false,
+        /// after so many seconds
+        pub every_seconds: Option<Duration> => Seconds(1.0),
+        /// how many to keep (default 5)
+        pub keep_last: u64 = 5 => Integer(1, 100),
+    } with {
+        /// Place of the block.
+        pub span: Span = Fields::place,
+    }
 }
 
-/// `runtime.tool_output`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolOutput {
-    /// Whether results are capped.
-    pub enabled: bool,
-    /// Characters of one result.
-    pub max_chars: u64,
-    /// Whether the rest goes to a file.
-    pub spill_to_file: bool,
-    /// Where that file is.
-    pub spill_dir: Option<Spanned<String>>,
+section! {
+    /// `runtime.tool_output`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct ToolOutput = "tool_output", "`tool_output`" {
+        /// whether results are capped (default true)
+        pub enabled: bool = Self::default().enabled,
+        /// characters of one result (default 50000)
+        pub max_chars: u64 = Self::default().max_chars => Integer(1000, u64::MAX),
+        /// known and without effect: the rest is kept in the journal
+        pub spill_to_file: bool = Self::default().spill_to_file,
+        /// known and without effect
+        pub spill_dir: Option<Spanned<String>>,
+    }
 }
 
 impl Default for ToolOutput {
@@ -235,12 +274,15 @@ impl Default for ToolOutput {
     }
 }
 
-/// `runtime.skill_injection`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct SkillInjection {
-    pub warn_bytes: u64,
-    pub max_bytes: u64,
+section! {
+    /// `runtime.skill_injection`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct SkillInjection = "skill_injection", "`skill_injection`" {
+        /// size that gives a warning (default 65536)
+        pub warn_bytes: u64 = Self::default().warn_bytes => Integer(0, u64::MAX),
+        /// size that is refused (default 163840)
+        pub max_bytes: u64 = Self::default().max_bytes => Integer(0, u64::MAX),
+    } judge read::runtime::judge_injection
 }
 
 impl Default for SkillInjection {
@@ -249,39 +291,58 @@ impl Default for SkillInjection {
     }
 }
 
-/// `runtime.skill_discovery`.
-#[derive(Debug, Clone, Default)]
-pub struct SkillDiscovery {
-    /// `personal`, `project`.
-    pub sources: Names,
-    /// Names to leave out.
-    pub exclude: Names,
+section! {
+    /// `runtime.skill_discovery`.
+    #[derive(Debug, Clone, Default)]
+    pub struct SkillDiscovery = "skill_discovery", "`skill_discovery`" {
+        /// where to look
+        pub sources: Names = Names::new() => List(&Choice(&["personal", "project"])),
+        /// names to leave out
+        pub exclude: Names = Names::new(),
+    } judge read::runtime::judge_discovery
 }
 
-/// One entry of `plugin_sources`.
-#[derive(Debug, Clone)]
-#[allow(missing_docs)]
-pub struct PluginSource {
-    pub source: Spanned<String>,
-    pub path: Option<Spanned<String>>,
-    pub plugin: Option<Spanned<String>>,
+section! {
+    /// One entry of `plugin_sources`; an address alone stands for its `source`.
+    #[derive(Debug, Clone)]
+    pub struct PluginSource = "plugin_source", "a plugin source" {
+        /// address, with `#ref` for a version
+        pub source: Spanned<String>,
+        /// folder inside
+        pub path: Option<Spanned<String>>,
+        /// name inside
+        pub plugin: Option<Spanned<String>>,
+    }
 }
 
-/// One entry of `plugins`.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)]
-pub struct PluginUse {
-    pub name: String,
-    pub skills: bool,
-    pub agents: bool,
-    pub mcp: bool,
+section! {
+    /// One entry of `plugins`; a name alone stands for its `name`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct PluginUse = "plugin", "a plugin" {
+        /// name of the plugin
+        pub name: Spanned<String>,
+        /// use its skills (default true)
+        pub skills: bool = true,
+        /// use its agents (default true)
+        pub agents: bool = true,
+        /// use its MCP servers (default true)
+        pub mcp: bool = true,
+    }
 }
 
-/// `sandbox` of an agent (vendor key).
-#[derive(Debug, Clone)]
-#[allow(missing_docs)]
-pub struct Sandbox {
-    pub identifier_scope: Option<Spanned<String>>,
-    pub working_dir: Option<Text>,
-    pub span: Span,
+section! {
+    /// `sandbox` of an agent (vendor key).
+    #[derive(Debug, Clone)]
+    pub struct Sandbox = "sandbox", "`sandbox`" {
+        /// what shares one sandbox
+        pub identifier_scope: Option<Spanned<String>> => IDENTIFIER_SCOPE,
+        /// directory inside
+        pub working_dir: Option<Text>,
+    } with {
+        /// Place of the block.
+        pub span: Span = Fields::place,
+    }
 }
+
+/// What shares one sandbox.
+pub(super) const IDENTIFIER_SCOPE: Shape = Shape::Choice(&["workflow", "agent", "item", "none"]);

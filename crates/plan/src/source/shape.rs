@@ -112,5 +112,9 @@ pub const TEMPLATES: Shape = Shape::List(&Shape::Template);
 pub const TEMPLATE_MAP: Shape = Shape::Map(&Shape::Template);
 /// Credentials by name.
 pub const SECRET_MAP: Shape = Shape::Map(&Shape::Secret);
+/// Money: counted in millionths, so less than one of them is nothing.
+pub const DOLLARS: Shape = Shape::Number(f64::MIN_POSITIVE, f64::MAX);
+/// Tokens that a model can take in.
+pub const WINDOW: Shape = Shape::Integer(1000, u64::MAX);
 /// A whole number from one.
 pub const COUNT: Shape = Shape::Integer(1, u64::MAX);

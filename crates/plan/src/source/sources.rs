@@ -1,4 +1,4 @@
-//! How reading reaches the world: one trait, given by whoever runs the reader, and arithmetic on paths.
+//! How reading reaches the world: one trait, given by the caller, and arithmetic on paths.
 //!
 //! Nothing here touches a disk. Paths are text with `/` between the parts, relative to wherever the caller's
 //! [`Sources`] counts from.

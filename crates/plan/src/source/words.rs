@@ -13,6 +13,8 @@ use crate::plan::{Action, On, Severity, Strategy, Tie, Topology};
 
 /// An enum whose values are words of the language.
 pub trait Words: Copy + 'static {
+    /// The words, in the order of the reference.
+    const WORDS: &'static [&'static str];
     /// Every value with its word.
     const PAIRS: &'static [(&'static str, Self)];
 
@@ -22,20 +24,28 @@ pub trait Words: Copy + 'static {
     }
 }
 
+/// Words of enums that belong to others, who know them too.
+macro_rules! shared_words {
+    ($($type:ident { $($word:literal => $variant:ident),+ $(,)? })+) => { $(
+        impl Words for $type {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+            const PAIRS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+        }
+    )+ };
+}
+
 macro_rules! words {
     ($($type:ident { $($word:literal => $variant:ident),+ $(,)? })+) => { $(
+        shared_words! { $type { $($word => $variant),+ } }
+
         impl $type {
             /// The words, in the order of the reference.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
+            pub const WORDS: &'static [&'static str] = <Self as Words>::WORDS;
 
             /// The word for this value.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
-        }
-
-        impl Words for $type {
-            const PAIRS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
         }
     )+ };
 }
@@ -74,10 +84,38 @@ words! {
     McpTransport { "stdio" => Stdio, "http" => Http, "sse" => Sse, "scripts" => Scripts }
 }
 
-impl ValueType {
-    /// The words of files, in the order of the reference; `any` is for schemas that come from elsewhere.
-    pub const WORDS: &'static [&'static str] = &["string", "number", "boolean", "array", "object"];
+shared_words! {
+    // `any` is for schemas that come from elsewhere.
+    ValueType {
+        "string" => String, "number" => Number, "boolean" => Boolean, "array" => Array, "object" => Object,
+    }
+    ErrorClass {
+        "rate_limit" => RateLimit, "capacity" => Capacity, "timeout" => Timeout, "transient" => Transient,
+        "invalid_output" => InvalidOutput, "refused" => Refused, "permission" => Permission, "budget" => Budget,
+        "security" => Security, "conflict" => Conflict, "cancelled" => Cancelled, "fatal" => Fatal,
+    }
+    Strategy {
+        "auto" => Auto, "flat" => Flat, "hierarchical" => Hierarchical, "progressive" => Progressive, "rlm" => Rlm,
+        "vote" => Vote, "judge" => Judge, "tournament" => Tournament,
+    }
+    Severity { "low" => Low, "medium" => Medium, "high" => High, "critical" => Critical }
+    Action {
+        "retry" => Retry, "repair_parameters" => RepairParameters, "alternative_tool" => AlternativeTool,
+        "decompose" => Decompose, "spawn_recovery" => SpawnRecovery, "escalate" => Escalate, "skip" => Skip,
+        "fail" => Fail,
+    }
+    Permissions { "ask" => Ask, "allow" => Allow, "deny" => Deny }
+    Placeholders { "note" => Note, "retry" => Retry, "ignore" => Ignore }
+    StuckAction { "warn" => Warn, "fail" => Fail }
+    Violation { "hard_abort" => HardAbort, "validation_fail" => ValidationFail }
+    // How a phase must have ended for an edge to be taken.
+    On {
+        "success" => Success, "validation_fail" => ValidationFail, "failure" => Failure, "always" => Always,
+        "onTaskComplete" => Success, "onValidationFail" => ValidationFail,
+    }
+}
 
+impl ValueType {
     /// The word for this value.
     pub fn word(self) -> &'static str {
         match self {
@@ -91,140 +129,28 @@ impl ValueType {
     }
 }
 
-impl Words for ValueType {
-    const PAIRS: &'static [(&'static str, Self)] = &[
-        ("string", Self::String),
-        ("number", Self::Number),
-        ("boolean", Self::Boolean),
-        ("array", Self::Array),
-        ("object", Self::Object),
-    ];
-}
-
-impl Words for ErrorClass {
-    const PAIRS: &'static [(&'static str, Self)] = &[
-        ("rate_limit", Self::RateLimit),
-        ("capacity", Self::Capacity),
-        ("timeout", Self::Timeout),
-        ("transient", Self::Transient),
-        ("invalid_output", Self::InvalidOutput),
-        ("refused", Self::Refused),
-        ("permission", Self::Permission),
-        ("budget", Self::Budget),
-        ("security", Self::Security),
-        ("conflict", Self::Conflict),
-        ("cancelled", Self::Cancelled),
-        ("fatal", Self::Fatal),
-    ];
-}
-
-impl Words for Strategy {
-    const PAIRS: &'static [(&'static str, Self)] = &[
-        ("auto", Self::Auto),
-        ("flat", Self::Flat),
-        ("hierarchical", Self::Hierarchical),
-        ("progressive", Self::Progressive),
-        ("rlm", Self::Rlm),
-        ("vote", Self::Vote),
-        ("judge", Self::Judge),
-        ("tournament", Self::Tournament),
-    ];
-}
-
-impl Words for Severity {
-    const PAIRS: &'static [(&'static str, Self)] =
-        &[("low", Self::Low), ("medium", Self::Medium), ("high", Self::High), ("critical", Self::Critical)];
-}
-
-impl Words for Action {
-    const PAIRS: &'static [(&'static str, Self)] = &[
-        ("retry", Self::Retry),
-        ("repair_parameters", Self::RepairParameters),
-        ("alternative_tool", Self::AlternativeTool),
-        ("decompose", Self::Decompose),
-        ("spawn_recovery", Self::SpawnRecovery),
-        ("escalate", Self::Escalate),
-        ("skip", Self::Skip),
-        ("fail", Self::Fail),
-    ];
-}
-
-impl Words for Permissions {
-    const PAIRS: &'static [(&'static str, Self)] =
-        &[("ask", Self::Ask), ("allow", Self::Allow), ("deny", Self::Deny)];
-}
-
-impl Words for Placeholders {
-    const PAIRS: &'static [(&'static str, Placeholders)] =
-        &[("note", Placeholders::Note), ("retry", Placeholders::Retry), ("ignore", Placeholders::Ignore)];
-}
-
-impl Words for StuckAction {
-    const PAIRS: &'static [(&'static str, Self)] = &[("warn", Self::Warn), ("fail", Self::Fail)];
-}
-
-impl Words for Violation {
-    const PAIRS: &'static [(&'static str, Self)] =
-        &[("hard_abort", Self::HardAbort), ("validation_fail", Self::ValidationFail)];
-}
-
-impl Words for On {
-    const PAIRS: &'static [(&'static str, Self)] = &[
-        ("success", Self::Success),
-        ("validation_fail", Self::ValidationFail),
-        ("failure", Self::Failure),
-        ("always", Self::Always),
-        ("onTaskComplete", Self::Success),
-        ("onValidationFail", Self::ValidationFail),
-    ];
-}
-
 /// How a phase must have ended for an edge to be taken.
-pub const ON_WORDS: &[&str] =
-    &["success", "validation_fail", "failure", "always", "onTaskComplete", "onValidationFail"];
+pub const ON_WORDS: &[&str] = <On as Words>::WORDS;
 /// How the members of a block run.
 pub const TOPOLOGIES: &[&str] = Topology::WORDS;
 /// What a violation of a contract comes to.
-pub const VIOLATIONS: &[&str] = &["hard_abort", "validation_fail"];
+pub const VIOLATIONS: &[&str] = <Violation as Words>::WORDS;
 /// How outputs are merged.
-pub const STRATEGIES: &[&str] =
-    &["auto", "flat", "hierarchical", "progressive", "rlm", "vote", "judge", "tournament"];
+pub const STRATEGIES: &[&str] = <Strategy as Words>::WORDS;
 /// How bad a finding is.
-pub const SEVERITIES: &[&str] = &["low", "medium", "high", "critical"];
-/// Who decides what a coding agent may do.
-pub const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
+pub const SEVERITIES: &[&str] = <Severity as Words>::WORDS;
+/// How it is decided what a coding agent may do.
+pub const PERMISSIONS: &[&str] = <Permissions as Words>::WORDS;
 /// What follows when an agent is stuck.
-pub const STUCK_ACTIONS: &[&str] = &["warn", "fail"];
+pub const STUCK_ACTIONS: &[&str] = <StuckAction as Words>::WORDS;
 /// What follows when an answer says nothing.
-pub const PLACEHOLDERS: &[&str] = &["note", "retry", "ignore"];
+pub const PLACEHOLDERS: &[&str] = <Placeholders as Words>::WORDS;
 /// The words of the classes of failures.
-pub const CLASSES: &[&str] = &[
-    "rate_limit",
-    "capacity",
-    "timeout",
-    "transient",
-    "invalid_output",
-    "refused",
-    "permission",
-    "budget",
-    "security",
-    "conflict",
-    "cancelled",
-    "fatal",
-];
+pub const CLASSES: &[&str] = <ErrorClass as Words>::WORDS;
 /// The word for every class that has no line of its own.
 pub const ANY_CLASS: &str = "any";
 /// What can follow from the failure of a goal's task.
-pub const ACTIONS: &[&str] = &[
-    "retry",
-    "repair_parameters",
-    "alternative_tool",
-    "decompose",
-    "spawn_recovery",
-    "escalate",
-    "skip",
-    "fail",
-];
+pub const ACTIONS: &[&str] = <Action as Words>::WORDS;
 /// `failure_mode` of groups.
 pub const FAILURE_MODES: &[&str] = &["fail_fast", "continue_on_error", "all_or_nothing", "quorum"];
 /// `join` without a number.
@@ -295,25 +221,10 @@ mod tests {
 
     #[test]
     fn every_word_of_a_shared_enum_is_listed() {
-        let words = |pairs: &[&'static str]| pairs.to_vec();
-        let named: Vec<_> = Strategy::PAIRS.iter().map(|(word, _)| *word).collect();
-        assert_eq!(words(STRATEGIES), named);
         assert!(Strategy::PAIRS.iter().all(|(word, strategy)| strategy.word() == *word));
-        let named: Vec<_> = Severity::ALL.iter().map(|severity| severity.word()).collect();
-        assert_eq!(words(SEVERITIES), named);
+        assert_eq!(SEVERITIES, Severity::ALL.map(|severity| severity.word()));
         assert!(Severity::PAIRS.iter().all(|(word, severity)| severity.word() == *word));
-        let named: Vec<_> = Action::ALL.iter().map(|action| action.word()).collect();
-        assert_eq!(words(ACTIONS), named);
+        assert_eq!(ACTIONS, Action::ALL.map(|action| action.word()));
         assert!(Action::PAIRS.iter().all(|(word, action)| action.word() == *word));
-        let named: Vec<_> = Permissions::PAIRS.iter().map(|(word, _)| *word).collect();
-        assert_eq!(words(PERMISSIONS), named);
-        let named: Vec<_> = StuckAction::PAIRS.iter().map(|(word, _)| *word).collect();
-        assert_eq!(words(STUCK_ACTIONS), named);
-        let named: Vec<_> = Placeholders::PAIRS.iter().map(|(word, _)| *word).collect();
-        assert_eq!(words(PLACEHOLDERS), named);
-        let named: Vec<_> = On::PAIRS.iter().map(|(word, _)| *word).collect();
-        assert_eq!(words(ON_WORDS), named);
-        let named: Vec<_> = Violation::PAIRS.iter().map(|(word, _)| *word).collect();
-        assert_eq!(words(VIOLATIONS), named);
     }
 }

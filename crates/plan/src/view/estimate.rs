@@ -1,7 +1,7 @@
 //! What a plan will ask for, as far as that is known before it runs.
 //!
 //! Two numbers: the least that is certain (steps that run whatever is answered, with the texts that stand in the file),
-//! and the most (every step once, whole answers). Loops count as one round. Fan-outs over lists that nobody knows yet
+//! and the most (every step once, whole answers). Loops count as one round. Fan-outs over lists that are not known yet
 //! are named, not guessed.
 
 use crate::plan::{
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// Tokens of an answer where nobody says.
+/// Tokens of an answer where none are stated.
 const ANSWER_TOKENS: u64 = 4096;
 
 /// What a run will need.
@@ -181,7 +181,7 @@ impl Look<'_> {
         let price = price.unwrap_or_default();
         let least = sent as f64 * price.input_per_mtok;
         let most = least + answer as f64 * price.output_per_mtok;
-        // Who judges is asked once for each answer; what that costs depends on the answer.
+        // A judge is asked once for each answer; what that costs depends on the answer.
         let judges = agent.settings.validator.iter().count() + agent.settings.success_criteria.iter().count();
         self.found.calls = self.found.calls.saturating_add(times.saturating_mul(1 + judges as u64));
         self.found.least_tokens = self.found.least_tokens.saturating_add(sent.saturating_mul(times));

@@ -2,7 +2,7 @@
 //!
 //! Routes that lead back to something earlier are not followed: a loop counts as one round. Members of a group lie on
 //! the level of their group; whatever follows the group lies behind the last of them. A fan-out counts its body once for
-//! each item that the file states, and once where nobody knows yet how many there will be.
+//! each item that the file states, and once where their number is not known yet.
 
 use super::edges::{Edge, edges, members, trigger_words};
 use crate::plan::{Kind, NodeIx, Plan, Workflow};

@@ -74,7 +74,7 @@ impl View<'_> {
     fn misfit<'p>(&self, task: TaskIx, expected: &'p Expectation) -> Option<Misfit<'p>> {
         let of = self.ancestor_of(task, expected.node)?;
         let seen = self.repaired(task, expected.node).unwrap_or(of);
-        // What failed has no shape: who can live without it says so, and nobody makes it up.
+        // What failed has no shape: a step that can live without it says so, and it is not made up.
         if !self.tasks[seen].succeeded() {
             return None;
         }

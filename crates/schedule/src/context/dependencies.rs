@@ -21,7 +21,7 @@ const HEADING: u64 = 16;
 
 /// What a block may hold, in tokens.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct TokenBudget {
     /// Of one output.
     pub each: u64,
     /// Of all of them, as the model's window leaves it.
@@ -34,7 +34,7 @@ impl View<'_> {
         &self,
         task: TaskIx,
         step: TaskIx,
-        share: Share,
+        budget: TokenBudget,
         mut kept: Vec<Digest>,
     ) -> (String, Vec<Digest>) {
         let place = self.tasks[step].place;
@@ -52,13 +52,13 @@ impl View<'_> {
         if sources.is_empty() {
             return (String::new(), kept);
         }
-        let all = share.each.saturating_mul(WHOLE_OUTPUTS);
-        let each = (all / sources.len() as u64).max(LEAST).min(share.each);
+        let all = budget.each.saturating_mul(WHOLE_OUTPUTS);
+        let each = (all / sources.len() as u64).max(LEAST).min(budget.each);
         let most = (all / each.max(1)).max(1);
         // The window may leave less than that.
         let count = most.min(sources.len() as u64).max(1);
-        let fits = (share.all / (LEAST + HEADING)).clamp(1, count);
-        let each = each.min((share.all / fits).saturating_sub(HEADING).max(LEAST));
+        let fits = (budget.all / (LEAST + HEADING)).clamp(1, count);
+        let each = each.min((budget.all / fits).saturating_sub(HEADING).max(LEAST));
         let most = if fits < count { fits } else { most } as usize;
         let mut block = "## DEPENDENCY OUTPUTS\n".to_owned();
         for source in sources.iter().copied().take(most) {
@@ -68,7 +68,7 @@ impl View<'_> {
                     let seen = self.repaired(task, self.tasks[source].node).unwrap_or(source);
                     match self.can_read_on(task) {
                         true => self.shown_or_kept(seen, each, &mut kept),
-                        false => self.shown(seen, each),
+                        false => self.output_excerpt(seen, each),
                     }
                 }
                 false => format!("(no output: {})", self.absence(source).cause),
@@ -83,7 +83,7 @@ impl View<'_> {
 
     /// An output, or the head of a large one with the name by which the agent reads the rest.
     fn shown_or_kept(&self, source: TaskIx, tokens: u64, kept: &mut Vec<Digest>) -> String {
-        let shown = self.shown(source, tokens);
+        let shown = self.output_excerpt(source, tokens);
         if shown == self.text_of(source) {
             return shown;
         }
@@ -94,7 +94,7 @@ impl View<'_> {
 }
 
 impl State {
-    /// Whether whoever does a task has a tool that reads what the prompt shows in part: programs and coding agents
+    /// Whether the agent of a task has a tool that reads what the prompt shows in part: programs and coding agents
     /// have tools of their own alone.
     pub(crate) fn can_read_on(&self, task: TaskIx) -> bool {
         match &self.node(task).kind {

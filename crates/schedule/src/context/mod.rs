@@ -8,18 +8,18 @@ mod explicit;
 mod name;
 mod naming;
 mod roots;
-mod shown;
 mod texts;
 mod trim;
+mod values;
 mod window;
 mod work;
 
-pub(crate) use dependencies::Share;
+pub(crate) use dependencies::TokenBudget;
 pub use name::Name;
 pub use roots::Roots;
-pub(crate) use shown::{map_value, with_values};
 pub(crate) use texts::part_of;
-pub(crate) use window::{Heads, Shown, binding_room, level};
+pub(crate) use values::{map_value, with_values};
+pub(crate) use window::{Fitted, Heads, binding_room, level};
 pub(crate) use work::{WORK, names};
 
 use crate::state::{End, FrameEnding, FrameIx, Stage, State, TaskIx, TaskState};
@@ -91,7 +91,7 @@ impl View<'_> {
         id: TemplateId,
         what: &str,
         heads: Heads,
-    ) -> Result<Shown, Failure> {
+    ) -> Result<Fitted, Failure> {
         let mut names = self.names(task, &self.template_roots(id), Scope::OfMode)?;
         let (cut, notes) = self.cut_names(task, heads, &mut names);
         let failed = |e| self.text_failure(task, what, &e);
@@ -100,7 +100,7 @@ impl View<'_> {
             text.push_str("\n\n");
             text.push_str(&note);
         }
-        Ok(Shown { text, cut })
+        Ok(Fitted { text, cut })
     }
 
     /// What an output of a workflow that has come to its end is read as.

@@ -62,7 +62,7 @@ impl View<'_> {
     }
 
     /// An output up to so many tokens: the head of a larger one, with what is left out and where the whole is.
-    pub(crate) fn shown(&self, task: TaskIx, tokens: u64) -> String {
+    pub(crate) fn output_excerpt(&self, task: TaskIx, tokens: u64) -> String {
         let text = self.text_of(task);
         let most = bytes_of_tokens(tokens);
         if text.len() <= most {

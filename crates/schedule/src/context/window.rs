@@ -65,7 +65,7 @@ impl View<'_> {
     ) -> Result<(String, Vec<Digest>), Failure> {
         // A question numbers what it shows in part itself.
         let reads_on = self.can_read_on(task) && self.tasks[task].spec.is_none();
-        let shown = self.shown_within(task, (text, what), room, reads_on.then_some(kept.len()))?;
+        let shown = self.fitted_within(task, (text, what), room, reads_on.then_some(kept.len()))?;
         if reads_on {
             kept.extend(shown.cut.iter().map(|source| self.kept_source(source)));
         }
@@ -73,14 +73,14 @@ impl View<'_> {
     }
 
     /// The same, where the names for reading on come after so many others, or nothing can be read on.
-    pub(crate) fn shown_within(
+    pub(crate) fn fitted_within(
         &self,
         task: TaskIx,
         (text, what): (&Text, &str),
         room: u64,
         named: Option<usize>,
-    ) -> Result<Shown, Failure> {
-        let whole = Shown { text: self.render(task, text, what)?, cut: Vec::new() };
+    ) -> Result<Fitted, Failure> {
+        let whole = Fitted { text: self.render(task, text, what)?, cut: Vec::new() };
         let Some(id) = template(text).filter(|_| tokens(&whole.text) > room) else { return Ok(whole) };
         let heads = Heads { most: LEAST, entries: usize::MAX, named };
         let cut = |heads: Heads| self.render_cut(task, id, what, heads);
@@ -210,7 +210,7 @@ pub(crate) enum Source {
 }
 
 /// A text with data that was cut.
-pub(crate) struct Shown {
+pub(crate) struct Fitted {
     pub text: String,
     pub cut: Vec<Source>,
 }
@@ -221,8 +221,8 @@ fn fitting(
     least: Heads,
     longest: usize,
     room: u64,
-    cut: &dyn Fn(Heads) -> Result<Shown, Failure>,
-) -> Option<Shown> {
+    cut: &dyn Fn(Heads) -> Result<Fitted, Failure>,
+) -> Option<Fitted> {
     // A text that cannot be rendered with less data does not fit.
     let tried =
         |heads: Heads| cut(heads).ok().filter(|shown| !shown.cut.is_empty() && tokens(&shown.text) <= room);
@@ -236,11 +236,11 @@ fn fitting(
 
 /// The last that fits between two sizes, as close as `step`, given what the smaller one gives.
 fn largest(
-    mut best: Shown,
+    mut best: Fitted,
     (mut low, mut high): (usize, usize),
     step: usize,
-    tried: &dyn Fn(usize) -> Option<Shown>,
-) -> Shown {
+    tried: &dyn Fn(usize) -> Option<Fitted>,
+) -> Fitted {
     while low + step < high {
         let middle = low + (high - low) / 2;
         match tried(middle) {

@@ -1,6 +1,6 @@
 //! A workflow's budget as far as what was spent decides: what is reported, what ends, what is left to give.
 //!
-//! Whether a call may be made at all is decided before it is made, by whoever gives permits.
+//! Whether a call may be made at all is decided before it is made, with the permit.
 
 use crate::scheduler::Scheduler;
 use crate::state::{FrameIx, State};

@@ -75,7 +75,7 @@ impl Scheduler {
         });
     }
 
-    /// A join was decided: what it no longer needs stops, if nobody else needs it, and then what only that needed.
+    /// A join was decided: what it no longer needs stops, if no other task needs it, and then what only that needed.
     pub(crate) fn stop_losers(&mut self, task: TaskIx, why: CauseKind, outputs: &dyn Outputs) {
         let plan = self.plan.clone();
         let place = self.tasks[task].place;
@@ -93,7 +93,7 @@ impl Scheduler {
 }
 
 impl State {
-    /// Whether somebody stopped the run: it begins nothing more, and makes no further call.
+    /// Whether the run was stopped: it begins nothing more, and makes no further call.
     pub fn is_stopping(&self) -> bool {
         matches!(self.frames.first().and_then(|root| root.ending.as_ref()), Some(FrameEnding::Stopped { .. }))
     }

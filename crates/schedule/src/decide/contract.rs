@@ -2,7 +2,7 @@
 //! theirs to say ([`crate::Composite::contract`]).
 //!
 //! Everything comes from where it is enforced: budgets from `budget_scopes`, time from the task's own deadline, tools and models
-//! from the call that goes out with the contract. Who performs the attempt reads nothing else about rights.
+//! from the call that goes out with the contract. The executor reads nothing else about rights.
 
 use crate::state::{Alarm, State, TaskIx};
 use convoke_model::{AgentCall, AgentSettings, Allowance, Contract, MAX_TOKENS, Work};
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-/// The tools of an agent, and whether there is nothing left to settle. Nobody can list those that a program has itself.
+/// The tools of an agent, and whether there is nothing left to settle. Those that a program has itself cannot be listed.
 fn tools_of(settings: &AgentSettings) -> (Option<Vec<String>>, bool) {
     let is_none = settings.tools.as_deref().is_some_and(<[String]>::is_empty);
     let has_its_own = settings.provider.program.is_some();

@@ -162,7 +162,7 @@ impl State {
         goals.peek().is_some() && goals.all(|goal| self.skipped_all(goal))
     }
 
-    /// How well a run can have ended at most, as its goals say: whoever ends it does not reach them thereby.
+    /// How well a run can have ended at most, as its goals say: an end of the run does not reach them.
     fn status_of_goals(&self) -> RunStatus {
         if !self.missed_goals {
             RunStatus::Succeeded

@@ -33,7 +33,7 @@ impl Scheduler {
                 self.succeed(task, &form_output(&[], &IndexMap::new(), false, false), outputs);
             }
             Ok(ask) if self.skip_gates => {
-                // Nobody is there: what has a default takes it, the rest is skipped.
+                // No person is there: what has a default takes it, the rest is skipped.
                 let store_ask = store(outputs, &serde_json::to_value(&ask).expect("an ask is JSON"));
                 self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask: store_ask });
                 let answer =

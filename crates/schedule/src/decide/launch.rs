@@ -2,7 +2,7 @@
 //!
 //! Texts are rendered at the last moment, when a permit is there: a hundred thousand waiting tasks hold no prompts.
 
-use crate::context::{Share, binding_room, names};
+use crate::context::{TokenBudget, binding_room, names};
 use crate::decide::kind_word;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
@@ -249,12 +249,12 @@ impl View<'_> {
         room: u64,
     ) -> (String, Vec<Digest>) {
         let Some(each) = agent.dependency_outputs else { return (prompt, kept) };
-        // Who needs nothing itself needs what its group needs.
+        // A task without needs needs what its group needs.
         let mut step = task;
         while let Some(group) = self.tasks[step].place.within.filter(|_| self.node(step).needs.is_empty()) {
             step = group;
         }
-        match self.dependency_block(task, step, Share { each, all: room }, kept) {
+        match self.dependency_block(task, step, TokenBudget { each, all: room }, kept) {
             (block, kept) if block.is_empty() => (prompt, kept),
             (block, kept) => (format!("{prompt}\n\n{block}"), kept),
         }
@@ -400,7 +400,7 @@ impl View<'_> {
 }
 
 impl State {
-    /// How messages and scripts know who is asked: a step by its name, a helper by its step and what it does.
+    /// The name of an agent in messages and scripts: a step by its name, a helper by its step and what it does.
     pub(crate) fn step_word(&self, task: TaskIx) -> Arc<str> {
         match (&self.tasks[task].spec, self.tasks[task].place.within) {
             (Some(question), Some(asks)) => {

@@ -113,7 +113,7 @@ impl Scheduler {
         }
         let failure = *self.tasks[task].failure.clone().expect("a failing task has a failure");
         match failure.reason.as_deref() {
-            // What nobody can pay any more ends the run, wherever in it that was found out.
+            // A budget of the run that is spent ends the run, wherever in it that was found out.
             Some(reason::BUDGET | reason::BUDGET_TOKENS) => {
                 return self.end_frame_by(crate::state::FrameIx(0), Some(task), failure);
             }

@@ -73,7 +73,7 @@ impl State {
         }
         let task = self.stop_running(id, "attempt_suspended", usage)?;
         self.tasks[task].turns.push(state.clone());
-        // Who waits for its children keeps its place.
+        // A task that waits for its children keeps its place.
         if !matches!(waits, WaitsFor::Children(_)) {
             self.vacate(task);
         }
@@ -183,7 +183,7 @@ impl State {
         }
         let waited = self.tasks[task].state == TaskState::Waiting && self.tasks[task].place.within.is_none();
         self.frame_mut(self.tasks[task].place.frame).waiting -= u32::from(waited);
-        // Who waited for its children kept its place.
+        // A task that waited for its children kept its place.
         match self.tasks[task].placed {
             true => self.make_ready(task),
             false => self.offer(task),

@@ -1,7 +1,7 @@
-//! A task ends, and whoever waits for it hears of that.
+//! A task ends, and the tasks that wait for it count that.
 
 use super::Folded;
-use crate::state::{End, FrameEnding, Stage, State, Summary, TaskIx, TaskState, Todo};
+use crate::state::{End, FrameEnding, Place, Stage, State, Summary, TaskIx, TaskState, Todo};
 use convoke_model::{Cause, CauseKind, Ending, Failure, Payload, TaskId};
 use convoke_plan::{Join, Need, NodeIx, Requires};
 
@@ -92,7 +92,7 @@ impl State {
         }
         // Whether a phase ends its pipeline is decided before anything follows from it.
         self.todo(Todo::Follow(task));
-        self.tell_dependents(task, end);
+        self.count_for_dependents(task, end);
         self.tell_arrivals(task);
     }
 
@@ -145,31 +145,32 @@ impl State {
     }
 
     /// Counts an end for every task that waits for it.
-    pub(super) fn tell_dependents(&mut self, task: TaskIx, end: End) {
+    pub(super) fn count_for_dependents(&mut self, task: TaskIx, end: End) {
         let (node, place) = (self.tasks[task].node, self.tasks[task].place);
-        self.tell_of_item(task, end);
+        self.count_item_for_dependents(task, end);
+        self.for_dependents(node, place, |state, waiter| state.count_end(waiter, task, node, end));
+    }
+
+    /// Does something for every task that waits for a node at a place.
+    fn for_dependents(&mut self, node: NodeIx, place: Place, mut each: impl FnMut(&mut State, TaskIx)) {
         let index = self.index.clone();
         let dependents = &index[self.frame(place.frame).workflow.0 as usize].dependents[node.0 as usize];
         for dependent in dependents {
             if let Some(waiter) = self.beside(place, *dependent) {
-                self.count_end(waiter, task, node, end);
+                each(self, waiter);
             }
         }
     }
 
     /// Counts the end of an item for every task that waits for just this one.
-    fn tell_of_item(&mut self, task: TaskIx, end: End) {
+    fn count_item_for_dependents(&mut self, task: TaskIx, end: End) {
         let (Some(group), Some(item)) = (self.tasks[task].place.within, self.tasks[task].place.item) else {
             return;
         };
         let (node, place) = (self.tasks[group].node, self.tasks[group].place);
-        let index = self.index.clone();
-        let dependents = &index[self.frame(place.frame).workflow.0 as usize].dependents[node.0 as usize];
-        for dependent in dependents {
-            if let Some(waiter) = self.beside(place, *dependent) {
-                self.count_need(waiter, task, node, Some(item), end);
-            }
-        }
+        self.for_dependents(node, place, |state, waiter| {
+            state.count_need(waiter, task, node, Some(item), end);
+        });
     }
 
     /// Counts the end of a task as a whole, and with it that of items which it never had.

@@ -2,7 +2,7 @@
 //!
 //! A reopened task is left without its end, so it holds its place while the events that followed are folded. What began
 //! then must find one all the same: the journal is right, and a limit is about what may start, not about what did.
-//! Whoever takes the run over gives the places out anew, so that no limit is passed from there on.
+//! A new owner of the run gives the places out anew, so that no limit is passed from there on.
 
 use super::{Folded, IllegalEvent};
 use crate::state::{Group, State, TaskIx, TaskState};

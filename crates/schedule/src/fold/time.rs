@@ -1,6 +1,6 @@
 //! Limits of time, across owners.
 //!
-//! A limit bounds work, not the nights between: while nobody drove the run its limits stood still. Only a person's time
+//! A limit bounds work, not the nights between: while no process drove the run its limits stood still. Only a person's time
 //! to answer went on. What is open again after it failed has its whole time again.
 
 use crate::state::{Alarm, FrameIx, Stage, State, TaskIx, TaskState};
@@ -10,12 +10,12 @@ use convoke_plan::Span;
 use std::time::Duration;
 
 impl State {
-    /// Whether an event is of a new owner, so that the time before it was nobody's.
+    /// Whether an event is of a new owner, so that no process drove the run before it.
     pub(crate) fn begins_ownership(event: &Event) -> bool {
         matches!(event, Event::RunOwned { .. } | Event::RunReopened { .. } | Event::PlanChanged { .. })
     }
 
-    /// Nobody drove the run for this long.
+    /// No process drove the run for this long.
     pub(crate) fn stood_still(&mut self, idle: Duration) {
         let tasks = &self.tasks;
         self.timers.postpone(idle, |alarm| match alarm {

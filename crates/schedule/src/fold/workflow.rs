@@ -83,7 +83,7 @@ impl State {
             if let Some(task) = self.tasks.find(id) {
                 self.tasks[task].failures = 0;
                 self.tasks[task].failure = None;
-                // What a person said before it failed was about then: whoever resumes it is asked again. Of a goal
+                // What a person said before it failed was about then: a resumed run asks again. Of a goal
                 // the answers that led to its end are left out of the history.
                 if !self.parks(task) {
                     self.tasks[task].answer = None;

@@ -22,7 +22,7 @@ pub struct Reopening {
     pub retried: Vec<TaskId>,
     /// Phases that ran, and of which that is all that is left.
     pub superseded: Vec<Superseded>,
-    /// Goals and tasks of goals that are done again: what was decided about them after they last asked somebody who
+    /// Goals and tasks of goals that are done again: what was decided about them after the last child that
     /// stays asked is forgotten.
     pub rewound: Vec<TaskId>,
 }
@@ -125,7 +125,7 @@ impl State {
         self.frames.iter().flat_map(of_frame).collect()
     }
 
-    /// What was asked on its way led to its failure: asked again, it has another chance. Who failed or was stopped for
+    /// What was asked on its way led to its failure: asked again, it has another chance. A child that failed or was stopped for
     /// another reason goes on with the answers that it has.
     fn begins_anew(&self, task: TaskIx) -> bool {
         let failed = self.tasks[task].state == TaskState::Ended(End::Failed);

@@ -85,7 +85,7 @@ pub(crate) enum FrameEnding {
     Stated(Ending),
     /// The sub-workflow's own task is cancelled.
     Cancelled(Cause),
-    /// Somebody stopped the run.
+    /// The run was stopped by a person or a signal.
     Stopped {
         now: bool,
     },

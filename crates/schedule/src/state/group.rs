@@ -57,28 +57,28 @@ impl Group {
 }
 
 /// How many different failures a group's message has, and how many names stand before each.
-const MOST_TOLD: usize = 5;
+const MOST_LISTED: usize = 5;
 
 /// The words of the members' failures, each with the members that failed in these words.
 fn why_members_failed(failed: &[(String, &Failure)]) -> String {
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut listed: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, failure) in failed {
-        match told.iter().position(|(words, _)| *words == failure.message) {
-            Some(at) => told[at].1.push(name),
+        match listed.iter().position(|(words, _)| *words == failure.message) {
+            Some(at) => listed[at].1.push(name),
             // Further ones are only counted, so the search stays short.
-            None if told.len() <= MOST_TOLD => told.push((&failure.message, vec![name])),
+            None if listed.len() <= MOST_LISTED => listed.push((&failure.message, vec![name])),
             None => {}
         }
     }
-    told.truncate(MOST_TOLD);
-    let names = |names: &[&str]| match names.len().checked_sub(MOST_TOLD) {
-        Some(more) if more > 0 => format!("{} and {more} more", names[..MOST_TOLD].join(", ")),
+    listed.truncate(MOST_LISTED);
+    let names = |names: &[&str]| match names.len().checked_sub(MOST_LISTED) {
+        Some(more) if more > 0 => format!("{} and {more} more", names[..MOST_LISTED].join(", ")),
         _ => names.join(", "),
     };
-    let counted: usize = told.iter().map(|(_, names)| names.len()).sum();
-    let told = told.iter().map(|(words, of)| format!("; {}: {words}", names(of)));
+    let counted: usize = listed.iter().map(|(_, names)| names.len()).sum();
+    let listed = listed.iter().map(|(words, of)| format!("; {}: {words}", names(of)));
     let more = Some(failed.len() - counted).filter(|more| *more > 0);
-    told.chain(more.map(|more| format!("; and {more} more"))).collect()
+    listed.chain(more.map(|more| format!("; and {more} more"))).collect()
 }
 
 impl Scheduler {
@@ -221,7 +221,7 @@ impl State {
         self.fill(group);
     }
 
-    /// Gives free places to who waits for one, then to items that do not exist yet.
+    /// Gives free places to tasks that wait for one, then to items that do not exist yet.
     pub(crate) fn fill(&mut self, group: TaskIx) {
         while self.group(group).has_place() {
             let state = self.group_mut(group);

@@ -233,7 +233,7 @@ impl State {
         self.workflow_of(task).node(self.tasks[task].node)
     }
 
-    /// The agent whose model the attempts of a task ask: its own, or who writes its programs.
+    /// The agent whose model the attempts of a task ask: its own, or the agent that writes its programs.
     pub fn agent_of(&self, task: TaskIx) -> Option<&Agent> {
         let node = self.node(task);
         let model = self.own_composite(task).map(|composite| composite.model(node));

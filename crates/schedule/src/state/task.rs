@@ -40,7 +40,7 @@ pub(crate) struct Task {
     pub state: TaskState,
     /// Attempts started.
     pub attempts: u32,
-    /// Attempts that came to nothing because somebody or something cut them off.
+    /// Attempts that came to nothing because they were cut off.
     pub cut_off: u32,
     /// Whether its last attempt was stopped in the middle and may not be repeated unasked: the next owner decides.
     pub outcome_unknown: bool,
@@ -104,7 +104,7 @@ pub enum TaskState {
     Ready,
     /// An attempt runs.
     Running,
-    /// An attempt ended badly and nobody has decided yet what follows.
+    /// An attempt ended badly and what follows is not decided yet.
     Failing,
     /// Its members or its workflow run.
     Open,

@@ -73,7 +73,7 @@ fn a_role_is_bound_by_what_is_drawn_from_and_told_what_it_may_not() {
     for (id, contract) in contracts(&world) {
         let names: Vec<&str> = contract.budgets.iter().map(|allowance| allowance.name.as_str()).collect();
         assert_eq!(names, ["budget of step g", "budget of the run"], "{id}");
-        assert_eq!((contract.violation, contract.model.as_str()), (Violation::Told, "m"), "{id}");
+        assert_eq!((contract.violation, contract.model.as_str()), (Violation::Reported, "m"), "{id}");
         let role = id.rsplit('/').next().unwrap().split('[').next().unwrap();
         assert_eq!(contract.persona.as_deref(), Some(role), "{id}");
         let rounds = [("execute", 8), ("rescue", 4)].into_iter().find(|(works, _)| *works == role);

@@ -57,7 +57,7 @@ impl Permits {
         debug_assert!(split.is_ok(), "an attempt that starts holds its permit");
         self.calls.open.get_mut(&no).expect("opened above").keys.push(slots);
         if self.hindered_by(task, node, model).is_some()
-            || moved.iter().any(|id| self.governor.is_paused(*id, now))
+            || moved.iter().any(|id| self.governor.paused_until(*id, now).is_some())
         {
             // Paused since the permit was granted: the call asks again, and waits, or is told that it need not.
             self.end_call(task, None, Outcome::Unknown, now, effects);
@@ -164,7 +164,7 @@ impl Permits {
             None => Arc::default(),
         };
         if self.secure(call, wants, effects) {
-            self.admit_call(call, now, effects);
+            self.leased_call(call, now, effects);
         }
     }
 

@@ -3,12 +3,14 @@
 //! An attempt makes its calls one after the other, so at most one is open per task. The slots of the first came with the
 //! attempt's permit; all others ask for slots, rates and money together.
 //!
-//! Here: the calls that are open. `ask` leads a call from its demand to its permit, `refuse` tells that it may not be made, `end`
+//! Here: the calls that are open. `ask` leads a call from its demand to its permit, `postponed` keeps it
+//! while its service is paused, `refuse` tells that it may not be made, `end`
 //! settles what it used, and `failures` are the messages.
 
 mod ask;
 mod end;
 mod failures;
+mod postponed;
 mod refuse;
 
 pub(crate) use failures::{has_another_way, left_alone, too_much};
@@ -32,6 +34,8 @@ pub(crate) struct OpenCalls {
     of_task: HashMap<TaskIx, CallNo>,
     /// Calls that money was set aside for in this turn.
     reserved: Vec<CallNo>,
+    /// Calls that have all that they need, and whose services are paused until then.
+    postponed: Vec<(Timestamp, CallNo)>,
     /// The worst case of calls that nobody knows the end of, since it was last told.
     lost: Vec<(TaskIx, Usage)>,
     /// The calls under way, and how many there were.
@@ -108,7 +112,7 @@ impl OpenCalls {
     /// Whether a task waits for a call.
     pub fn waits(&self, task: TaskIx) -> bool {
         let call = self.of_task.get(&task).and_then(|no| self.open.get(no));
-        call.is_some_and(|call| matches!(call.asked, Some((_, Some(_)))))
+        call.is_some_and(Call::is_waiting)
     }
 
     /// Whose call it is.
@@ -118,6 +122,11 @@ impl OpenCalls {
 }
 
 impl Call {
+    /// Whether its attempt waits for the answer.
+    fn is_waiting(&self) -> bool {
+        matches!(self.asked, Some((_, Some(_))))
+    }
+
     /// What it can cost.
     fn worst(&self) -> Option<Usage> {
         let (demand, _) = self.asked.as_ref()?;

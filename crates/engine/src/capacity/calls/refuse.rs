@@ -1,6 +1,5 @@
 //! Calls that may not be made: a budget cannot pay them, a breaker is open, they have waited too long, or the run stops.
 
-use super::Call;
 use super::failures::{has_another_way, has_further_models, left_alone, unpaid};
 use crate::capacity::ledger::Purpose;
 use crate::capacity::permits::{Permits, call_keys};
@@ -63,8 +62,7 @@ impl Permits {
 
     /// None of the calls that wait may be made.
     pub(crate) fn refuse_waiting(&mut self, why: &Failure, effects: &mut Vec<Effect>) {
-        let is_waiting = |call: &Call| matches!(call.asked, Some((_, Some(_))));
-        let waiting = self.calls.open.iter().filter(|(_, call)| is_waiting(call)).map(|(no, _)| *no);
+        let waiting = self.calls.open.iter().filter(|(_, call)| call.is_waiting()).map(|(no, _)| *no);
         let mut waiting: Vec<_> = waiting.collect();
         waiting.sort_unstable();
         waiting.into_iter().for_each(|call| self.refuse(call, Err(why.clone()), effects));

@@ -4,7 +4,7 @@ use super::requests::unit;
 use super::{Known, SharedState};
 use crate::capacity::run_slot::ORCHESTRATIONS;
 use crate::fact::CapacityFact;
-use convoke_capacity::{Error, Waited};
+use convoke_capacity::{Error, LeaseStatus, Waited};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -64,14 +64,25 @@ impl SharedState {
         match self.insist(|table| table.heartbeat()) {
             Some(Ok(renewal)) => {
                 self.troubled.store(false, Ordering::Relaxed);
-                if !renewal.lost.is_empty() {
-                    self.tell(CapacityFact::Lost { fences: renewal.lost });
+                let fences = self.lost(renewal.lost);
+                if !fences.is_empty() {
+                    self.tell(CapacityFact::Lost { fences });
                 }
             }
             Some(Err(error)) => self.complain(&error),
             None => {}
         }
         self.check_budgets();
+    }
+
+    /// The leases that ran out: those in quarantine, and those that the table has freed since, which it knows no more.
+    fn lost(&self, mut lost: Vec<u64>) -> Vec<u64> {
+        let leases = self.leases();
+        let gone = leases.values().filter(|lease| self.table.check(lease) == LeaseStatus::Lost);
+        lost.extend(gone.map(|lease| lease.token));
+        lost.sort_unstable();
+        lost.dedup();
+        lost
     }
 
     /// Says once that leases cannot be renewed, and why: they run out, and with them what this process may do.

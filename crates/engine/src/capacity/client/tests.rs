@@ -60,6 +60,28 @@ fn a_lease_that_ran_out_before_anything_was_started_with_it_goes_back() {
 }
 
 #[test]
+fn a_lease_that_the_table_has_freed_meanwhile_is_told_as_lost() {
+    let mut harness = harness();
+    let slots = harness.state.table.define("slots", 1, "test").expect("there is room").id;
+    let Ok(Reserved::Granted(lease)) = harness.state.table.reserve(&[(slots, 1)], TTL) else {
+        panic!("it is free")
+    };
+    harness.state.granted(RequestNo(1), lease);
+    harness.told.try_recv().expect("it is granted");
+    harness.state.heartbeat();
+    assert!(harness.told.try_recv().is_err(), "it is renewed");
+    // Stopped for so long that the lease ran out and its quarantine is over, which others have noticed.
+    harness.clock.fetch_add(7 * 86_400_000_000_000, Ordering::SeqCst);
+    for _ in 0..2 {
+        harness.state.table.reclaim().expect("the table is there");
+    }
+    assert_eq!(harness.state.table.in_force(slots).expect("it is known").quarantined, 0);
+    harness.state.heartbeat();
+    let told = harness.told.try_recv().expect("the run is told").what;
+    assert!(matches!(told, What::Capacity(CapacityFact::Lost { fences }) if fences == [lease.token]));
+}
+
+#[test]
 fn a_heartbeat_that_fails_is_told_and_only_once() {
     let mut harness = harness();
     std::fs::remove_file(harness.folder.path().join("capacity")).expect("it is there");

@@ -34,7 +34,7 @@ impl Permits {
             Ok(Purpose::Attempts(kind)) => {
                 self.attempt_leases.granted(kind, fence, &self.ledger, &mut self.governor);
             }
-            Ok(Purpose::Call(call)) => self.admit_call(call, now, effects),
+            Ok(Purpose::Call(call)) => self.leased_call(call, now, effects),
             Err(back) => effects.push(Effect::GiveBack(back)),
         }
     }
@@ -63,7 +63,7 @@ impl Permits {
     }
 
     /// This process is done with the run: its slot goes to the next one.
-    pub(crate) fn leave(&mut self) -> Option<Return> {
+    pub fn leave(&mut self) -> Option<Return> {
         self.run_slot.as_ref()?.leave(&mut self.ledger)
     }
 

@@ -80,7 +80,7 @@ fn further_tasks() -> OutputField {
     let mut task = task();
     let replaces = optional(names("ids of failed or skipped tasks that it makes up for"));
     task.properties.as_mut().map(|task| task.insert("replaces".to_owned(), replaces));
-    // They make up for what is there: an answer that nobody gave has nothing to make up for, and would contradict itself.
+    // They make up for what is there: an answer that does not exist has nothing to make up for, and would contradict itself.
     task.refers = true;
     tasks.items = Some(Box::new(task));
     tasks

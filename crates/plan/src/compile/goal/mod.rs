@@ -66,7 +66,7 @@ impl Builder<'_> {
         self.servers.iter().flat_map(of_server).collect()
     }
 
-    /// The node of a role. Whoever does a task has the tools; whoever plans knows them by name.
+    /// The node of a role. Workers of tasks have the tools; planners know them by name.
     fn role(
         &mut self,
         step: &source::Step,
@@ -123,7 +123,7 @@ pub(super) fn join_items(nodes: &mut [Node]) {
     }
 }
 
-/// Whoever recovers a task has half of the rounds.
+/// The role `rescue` has half of the rounds.
 fn capabilities(role: Role, all: &Capabilities) -> Capabilities {
     let half = (all.max_iterations / 2).max(1);
     let max_iterations = if role == Role::Rescue { half } else { all.max_iterations };
@@ -166,7 +166,7 @@ fn execute_retry(
     }
     let pause = goal.backoff.as_ref().map(|pause| pause.value).or(stated.map(|retry| retry.delay));
     let base_ms = pause.map_or(BACKOFF_MS, |pause| pause.as_millis() as u64);
-    let max_attempts = stated.map_or(Retry::agent_default().max_attempts, |retry| retry.max_attempts.value);
+    let max_attempts = stated.map_or(Retry::agent_default().max_attempts, |retry| retry.max_attempts);
     let cap_ms = base_ms.saturating_mul(2u64.saturating_pow(max_attempts));
     Retry { max_attempts, base_ms, factor: 2, cap_ms, on: Classes::of(&classes) }
 }

@@ -6,7 +6,7 @@ use convoke_model::Class;
 use std::collections::BTreeMap;
 
 /// The table. Careful on purpose: what passes is tried again, what a smaller or clearer task may cure is tried so, and
-/// whatever concerns money, permission or safety is not worked around. Nobody is asked and nothing is skipped
+/// whatever concerns money, permission or safety is not worked around. No person is asked and nothing is skipped
 /// unless the step says so.
 const DEFAULTS: [(Class, &[Action]); 12] = {
     use Action::*;
@@ -29,7 +29,7 @@ const DEFAULTS: [(Class, &[Action]); 12] = {
 /// The line of every class: its own, else that of `any`, else ours.
 pub(super) fn table(goal: &GoalStep) -> BTreeMap<Class, Vec<Action>> {
     let line = |class: &Class, usual: &[Action]| {
-        let stated = goal.policies.get(class).or(goal.other_policy.as_ref());
+        let stated = goal.policies.by_class.get(class).or(goal.policies.other.as_ref());
         stated.map_or(usual.to_vec(), |line| line.iter().map(|action| action.value).collect())
     };
     DEFAULTS.iter().map(|(class, usual)| (*class, line(class, usual))).collect()

@@ -1,4 +1,4 @@
-//! What the roles of a goal are asked, where nobody says it in other words.
+//! What the roles of a goal are asked, where the step has no words of its own.
 //!
 //! The texts are files beside this one, rendered with [`VARIABLES`](crate::plan::VARIABLES); `situation.md` stands before each of
 //! them, and `tasks.md` behind those that ask for tasks.
@@ -27,7 +27,7 @@ pub fn prompt(role: Role) -> String {
     parts.concat()
 }
 
-/// What whoever has a role is told about itself.
+/// The system prompt of a role.
 pub(super) fn role(role: Role) -> &'static str {
     match role {
         Role::Plan => {

@@ -1,4 +1,4 @@
-//! What the roles of a goal answer, as one JSON Schema for whoever works with the answers.
+//! What the roles of a goal answer, as one JSON Schema, for programs that read the answers.
 
 use super::contracts;
 use convoke_model::Role;

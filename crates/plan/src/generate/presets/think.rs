@@ -2,7 +2,7 @@
 
 use super::{Array, Given, Number, Preset, PresetInput, QUERY, Value, json, numbered};
 
-/// Thinkers who do not know of one another, and one who weighs what they say.
+/// Thinkers that do not know of one another, and one that weighs what they say.
 pub(super) const HEAVY_THINKING: Preset = Preset {
     name: "heavy_thinking",
     about: "several thinkers answer by themselves, and a deliberator weighs what they say",

@@ -18,7 +18,7 @@ static STEP: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a pattern of ours")
 });
 
-/// Words about dependencies where nobody looks for them.
+/// Words about dependencies in places that are not read for them.
 static LOST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[(\[{]?\b(depends?[ _-]?on|dependenc(y|ies))\s*[:=]").expect("a pattern of ours")
 });
@@ -84,7 +84,7 @@ fn step(text: &str, line: Range<usize>, end: usize) -> SkillStep {
     }
 }
 
-/// `depends_on: a, b`; `none` and nothing are nobody.
+/// `depends_on: a, b`; `none` and nothing name no agent.
 fn dependencies(settings: &str, at: usize) -> (Vec<String>, Vec<Range<usize>>) {
     let Some((key, list)) = settings.split_once(':') else { return Default::default() };
     if !is_dependency(key) {

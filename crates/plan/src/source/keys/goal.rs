@@ -1,27 +1,13 @@
-//! Keys of steps that start from a sentence.
+//! Keys below those of goals: roles, policies, plans.
 
+use super::super::section::FromNode;
+use super::super::settings::{Provider, Timeouts};
 use super::super::shape::Shape::{
     Boolean, Choice, Integer, List, Number, Object, OneOf, Seconds, Template, Text,
 };
-use super::super::shape::{ObjectType, Shape, TEXTS, optional, required};
+use super::super::shape::{ObjectType, Shape, TEXTS, WINDOW, optional, required};
 use super::super::words::{ACTIONS, ANY_CLASS};
-use super::capability::WINDOW;
-use super::runtime::{PROVIDER_SHAPE, REASONING, TIMEOUTS};
-
-/// `max_children`.
-pub const MAX_CHILDREN: Shape = Integer(1, 100);
-/// `max_tasks` of a goal.
-pub const MAX_TASKS: Shape = Integer(1, 10_000);
-/// `max_rounds`.
-pub const MAX_ROUNDS: Shape = Integer(1, 100);
-/// `max_recoveries`.
-pub const MAX_RECOVERIES: Shape = Integer(0, 100);
-/// `max_subagents`.
-pub const MAX_SUBAGENTS: Shape = Integer(0, 10_000);
-/// `skip_threshold`.
-pub const SKIP_THRESHOLD: Shape = Integer(1, 100);
-/// `plan`.
-pub const PLAN: Shape = OneOf(&[Template, Object(&GIVEN_PLAN), List(&Object(&GIVEN_TASK))]);
+use super::super::workflow::Reasoning;
 
 /// The words of `policies`.
 pub const POLICY: Shape = List(&Choice(ACTIONS));
@@ -44,21 +30,6 @@ pub static POLICIES: ObjectType = ObjectType {
         optional("cancelled", POLICY, "it was stopped"),
         optional("fatal", POLICY, "anything that another attempt cannot help"),
         optional(ANY_CLASS, POLICY, "every class that has no line of its own"),
-    ],
-};
-
-/// `spawn`.
-pub static SPAWN: ObjectType = ObjectType {
-    name: "spawn",
-    title: "`spawn`",
-    keys: &[
-        optional(
-            "tokens",
-            Integer(1, 1_000_000_000),
-            "tokens that a task is thought to take (default 20000)",
-        ),
-        optional("seconds", Integer(1, 31_536_000), "seconds that a task is thought to take (default 600)"),
-        optional("tools", Integer(1, 1000), "tools that a task needs (default 5)"),
     ],
 };
 
@@ -90,16 +61,16 @@ pub static ROLE: ObjectType = ObjectType {
     title: "a role of a goal",
     keys: &[
         optional("prompt", Template, "what it is asked, instead of our words"),
-        optional("provider", PROVIDER_SHAPE, "model service: a name, or a name with settings"),
+        optional("provider", Provider::SHAPE, "model service: a name, or a name with settings"),
         optional("model", Template, "the model"),
         optional("models", TEXTS, "models: the next one is asked when one cannot answer"),
         optional("system_prompt", Template, "what it is told about itself, instead of our words"),
         optional("temperature", Number(0.0, 2.0), "randomness of the answers (default the step's)"),
         optional("max_tokens", Integer(1, 200_000), "output tokens of one answer (default the step's)"),
         optional("context_window", WINDOW, "tokens that the model can take in (default the step's)"),
-        optional("timeouts", Object(&TIMEOUTS), "bounds of the parts of a request (default the step's)"),
+        optional("timeouts", Timeouts::SHAPE, "bounds of the parts of a request (default the step's)"),
         optional("max_session_seconds", Seconds(1.0), "seconds for one session"),
-        optional("reasoning", Object(&REASONING), "how hard to think"),
+        optional("reasoning", Reasoning::SHAPE, "how hard to think"),
         optional("repair_model", Text, "model that puts the answer into shape when its own could not"),
     ],
 };

@@ -1,9 +1,11 @@
 //! `parallel` and `for_each`.
 
-use super::super::shape::Shape::{Any, Choice, Integer, List, Object, Step, Text};
+use super::super::section::FromNode;
+use super::super::shape::Shape::{Any, Choice, Integer, List, Step, Text};
 use super::super::shape::{COUNT, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::FAILURE_MODES;
-use super::flow::{BUDGET, JOIN, LABELS, NEEDS, ON_ERROR, ROUTES, TIMEOUT};
+use super::super::workflow::{Budget, Labels};
+use super::flow::{JOIN, NEEDS, ON_ERROR, ROUTES, TIMEOUT};
 
 const CONCURRENT: Shape = Integer(1, 100_000);
 
@@ -28,8 +30,8 @@ pub static PARALLEL: ObjectType = ObjectType {
         optional("on_error", ON_ERROR, "where to go when it fails"),
         optional("timeout", TIMEOUT, "bound of the whole group"),
         optional("max_wait", TIMEOUT, "how long an attempt of a member may wait for its permit"),
-        optional("labels", Object(&LABELS), "priority, class and tenant"),
-        optional("budget", Object(&BUDGET), "what all its members together may spend"),
+        optional("labels", Labels::SHAPE, "priority, class and tenant"),
+        optional("budget", Budget::SHAPE, "what all its members together may spend"),
     ],
 };
 
@@ -60,7 +62,7 @@ pub static FOR_EACH: ObjectType = ObjectType {
         optional("on_error", ON_ERROR, "where to go when it fails"),
         optional("timeout", TIMEOUT, "bound of the whole group"),
         optional("max_wait", TIMEOUT, "how long an attempt of a member may wait for its permit"),
-        optional("labels", Object(&LABELS), "priority, class and tenant"),
-        optional("budget", Object(&BUDGET), "what all its members together may spend"),
+        optional("labels", Labels::SHAPE, "priority, class and tenant"),
+        optional("budget", Budget::SHAPE, "what all its members together may spend"),
     ],
 };

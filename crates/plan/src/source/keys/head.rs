@@ -1,12 +1,13 @@
 //! What every kind of manifest says about its run: the rows that are the same in all of them.
 
-use super::super::shape::Shape::{Map, Object, Text};
+use super::super::section::FromNode;
+use super::super::settings::{McpServer, Runtime};
+use super::super::shape::Shape::{Map, Text};
 use super::super::shape::{Key, Shape, TEMPLATES, optional};
-use super::header::{COST as COST_KEYS, HOOKS as HOOKS_KEYS, INPUT, LIMITS as LIMITS_KEYS};
-use super::runtime::{MCP_SERVER, RUNTIME as RUNTIME_KEYS};
+use super::super::workflow::{Cost, Hooks, InputField, Limits};
 
-static DECLARED: Shape = Object(&INPUT);
-static SERVER: Shape = Object(&MCP_SERVER);
+static DECLARED: Shape = InputField::SHAPE;
+static SERVER: Shape = McpServer::SHAPE;
 
 pub(super) const NAME: Key = optional("name", Text, "name of the work (default: the file's)");
 pub(super) const DESCRIPTION: Key = optional("description", Text, "what it is for");
@@ -14,11 +15,9 @@ pub(super) const VERSION: Key = optional("version", Text, "version of the manife
 pub(super) const INPUTS: Key =
     optional("inputs", Map(&DECLARED), "declared inputs; texts use them as `workflow.input.NAME`");
 pub(super) const MCP_SERVERS: Key = optional("mcp_servers", Map(&SERVER), "MCP servers by name");
-pub(super) const RUNTIME: Key =
-    optional("runtime", Object(&RUNTIME_KEYS), "the same and more, as in a workflow");
-pub(super) const LIMITS: Key =
-    optional("limits", Object(&LIMITS_KEYS), "bounds of the run, as in a workflow");
-pub(super) const COST: Key = optional("cost", Object(&COST_KEYS), "prices and how they are shown");
-pub(super) const HOOKS: Key = optional("hooks", Object(&HOOKS_KEYS), "what happens at the start and the end");
+pub(super) const RUNTIME: Key = optional("runtime", Runtime::SHAPE, "the same and more, as in a workflow");
+pub(super) const LIMITS: Key = optional("limits", Limits::SHAPE, "bounds of the run, as in a workflow");
+pub(super) const COST: Key = optional("cost", Cost::SHAPE, "prices and how they are shown");
+pub(super) const HOOKS: Key = optional("hooks", Hooks::SHAPE, "what happens at the start and the end");
 pub(super) const INSTRUCTIONS: Key =
     optional("instructions", TEMPLATES, "texts that are put before every prompt");

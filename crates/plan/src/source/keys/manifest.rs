@@ -1,16 +1,15 @@
 //! Execution manifests: the top level, agents, synthesis, verification and teams.
 
 use super::super::manifest::{Mode, Protocol};
+use super::super::section::FromNode;
+use super::super::settings::Provider;
 use super::super::shape::Shape::{
     Any, Boolean, Choice, Duration, Integer, List, Map, Object, OneOf, Template, Text,
 };
 use super::super::shape::{COUNT, Extended, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::FAILURE_MODES;
-use super::super::workflow::Requires;
-use super::flow::LABELS;
+use super::super::workflow::{Labels, Requires, VoteSettings};
 use super::head;
-use super::reduce::VOTE;
-use super::runtime::PROVIDER_SHAPE;
 
 /// The whole file.
 pub static MANIFEST: ObjectType = ObjectType {
@@ -49,7 +48,7 @@ pub static MANIFEST: ObjectType = ObjectType {
         ),
         optional("team", Object(&TEAM), "settings of the protocol"),
         optional("model_roles", Map(&Text), "models by role, for `model_role` of agents"),
-        optional("provider", PROVIDER_SHAPE, "model service of all agents: a name, or a name with settings"),
+        optional("provider", Provider::SHAPE, "model service of all agents: a name, or a name with settings"),
         optional("model", Text, "model of agents that name none"),
         head::MCP_SERVERS,
         optional("tools", TEXTS, "the names of all tools that agents may use"),
@@ -58,7 +57,7 @@ pub static MANIFEST: ObjectType = ObjectType {
         head::COST,
         head::HOOKS,
         head::INSTRUCTIONS,
-        optional("labels", Object(&LABELS), "priority, class and tenant of all agents"),
+        optional("labels", Labels::SHAPE, "priority, class and tenant of all agents"),
         optional("metadata", Map(&Any), "anything, kept with the run; `verify` and `max_retries` are read"),
         optional("manifest_id", Text, "a name of the writer's own, kept with the run"),
         optional("source", Text, "what the manifest was made from, kept with the run"),
@@ -250,6 +249,6 @@ pub static TEAM: ObjectType = ObjectType {
             Integer(1, 50),
             "rounds of a debate (default 2), or at most of a consensus (default 3)",
         ),
-        optional("vote", Object(&VOTE), "how votes are counted (voting, consensus)"),
+        optional("vote", VoteSettings::SHAPE, "how votes are counted (voting, consensus)"),
     ],
 };

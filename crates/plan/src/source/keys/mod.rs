@@ -3,7 +3,6 @@
 //! Readers look up bounds and allowed words here, unknown keys are judged by it, and the JSON Schema is made from it;
 //! a key that is not in a table cannot be read.
 
-pub mod capability;
 pub mod flow;
 pub mod goal;
 pub mod group;
@@ -11,7 +10,6 @@ pub mod head;
 pub mod header;
 pub mod manifest;
 pub mod output;
-pub mod people;
 pub mod personas;
 pub mod reduce;
 pub mod runtime;

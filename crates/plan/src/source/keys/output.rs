@@ -2,6 +2,7 @@
 
 use super::super::shape::Shape::{Any, Boolean, Choice, Integer, List, Map, Number, Object, Text};
 use super::super::shape::{ObjectType, Shape, optional, required};
+use super::super::words::Words;
 use super::super::workflow::ValueType;
 
 /// The definition of an output field.

@@ -1,14 +1,15 @@
 //! Persona manifests: the top level, personas, relationships, the pipeline, actors and events.
 
 use super::super::personas::Kind;
+use super::super::section::FromNode;
+use super::super::settings::Provider;
 use super::super::shape::Shape::{
     Any, Boolean, Choice, Extended as With, Integer, List, Map, Object, OneOf, Template, Text,
 };
 use super::super::shape::{Extended, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::{ON_WORDS, TOPOLOGIES, VIOLATIONS};
-use super::flow::LABELS;
+use super::super::workflow::Labels;
 use super::head;
-use super::runtime::PROVIDER_SHAPE;
 
 /// The whole file.
 pub static PERSONAS: ObjectType = ObjectType {
@@ -39,7 +40,7 @@ pub static PERSONAS: ObjectType = ObjectType {
         ),
         optional("project", OneOf(&[Boolean, Text]), PROJECT),
         head::INPUTS,
-        optional("provider", PROVIDER_SHAPE, "model service of all actors: a name, or a name with settings"),
+        optional("provider", Provider::SHAPE, "model service of all actors: a name, or a name with settings"),
         optional("model", Text, "model of personas and actors that name none"),
         head::MCP_SERVERS,
         optional("tools", TEXTS, "the names of all tools that personas may use"),
@@ -48,7 +49,7 @@ pub static PERSONAS: ObjectType = ObjectType {
         head::COST,
         head::HOOKS,
         head::INSTRUCTIONS,
-        optional("labels", Object(&LABELS), "priority, class and tenant of all phases"),
+        optional("labels", Labels::SHAPE, "priority, class and tenant of all phases"),
         optional("metadata", Map(&Any), "anything, kept with the run"),
     ],
 };

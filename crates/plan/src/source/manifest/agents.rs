@@ -1,6 +1,6 @@
 //! Agents of a manifest become steps: one each, or a fan-out over their partitions.
 //!
-//! A failure ends its branch and no more: whoever depends on it is skipped, and the answer says what is missing.
+//! A failure ends its branch and no more: what depends on it is skipped, and the answer says what is missing.
 
 use std::collections::{HashMap, HashSet};
 

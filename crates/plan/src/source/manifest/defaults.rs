@@ -49,7 +49,7 @@ impl Manifest {
         self.batch_size = or(self.batch_size, defaults.batch_size);
         let synthesis = &mut self.synthesis;
         synthesis.step.ratio = or(synthesis.step.ratio.take(), defaults.ratio);
-        // Of a team its protocol decides, and nobody wrote this.
+        // Of a team its protocol decides, and this was not written.
         if !synthesis.states_strategy && self.team.is_none() {
             synthesis.step.strategy.value = defaults.strategy;
         }

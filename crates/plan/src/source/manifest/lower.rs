@@ -42,7 +42,7 @@ pub(in crate::source) fn workflow(
     workflow
 }
 
-/// Nobody can depend on the steps that make the answer: they come last.
+/// No agent can depend on the steps that make the answer: they come last.
 fn no_own_steps(work: &mut Work, answer: &synthesis::Answer, findings: &mut Vec<Diagnostic>) {
     let own = |name: &str| name == answer.merged || answer.verified.as_deref() == Some(name);
     let steps = work.steps.iter_mut().filter(|step| !own(&step.name.value));
@@ -80,7 +80,7 @@ pub(super) struct Work {
     pub reached: Reached,
     /// Where the answer's step leads back to while nothing is decided.
     pub leads_back: Option<LeadsBack>,
-    /// Who merges, where an agent does.
+    /// The agent that merges, where one does.
     pub merger: Option<AgentStep>,
     /// How votes are counted, where the answer is a vote.
     pub vote: Option<VoteSettings>,
@@ -95,7 +95,7 @@ pub(super) struct Source {
     pub name: Spanned<String>,
     /// The agent's role, where it says more than the name.
     pub title: Option<String>,
-    /// How many outputs it stands for; `None` when nobody knows yet.
+    /// How many outputs it stands for; `None` when that is not known yet.
     pub count: Option<usize>,
 }
 
@@ -207,7 +207,7 @@ fn empty(manifest: &Manifest, file: &Arc<SourceFile>, path: &str, files: &[Arc<S
 fn inputs(manifest: &Manifest) -> IndexMap<String, Entry<InputField>> {
     let mut inputs = IndexMap::new();
     let needed = manifest.agents.iter().any(uses_query);
-    // An empty query is none where somebody is asked just that.
+    // An empty query is none where an agent is asked just that.
     let says_something = |text: &&Text| !text.value.trim().is_empty() || manifest.agents.iter().all(has_task);
     let query = manifest.query.as_ref().filter(says_something);
     let filled = needed && query.is_none_or(|text| !text.value.trim().is_empty());

@@ -30,7 +30,7 @@ use super::workflow::{AgentStep, Common, FailureMode, ReduceStep, Requires, Veri
 pub struct Manifest {
     /// What it says about its run.
     pub head: Head,
-    /// Who does the work.
+    /// The agents.
     pub agents: Vec<AgentSpec>,
     /// What is to be answered.
     pub query: Option<Text>,

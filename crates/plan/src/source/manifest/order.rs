@@ -75,7 +75,7 @@ impl<'m> Order<'m> {
         &self.specs[agent].id.value
     }
 
-    /// What runs for an agent, `agent:partition` each; `None` when nobody knows yet.
+    /// What runs for an agent, `agent:partition` each; `None` when that is not known yet.
     pub fn expanded(&self, agent: usize) -> Option<Vec<String>> {
         let spec = &self.specs[agent];
         let label = |(index, item): (usize, &Spanned<String>)| match self.named[agent] {
@@ -89,7 +89,7 @@ impl<'m> Order<'m> {
         }
     }
 
-    /// How many run for an agent; `None` when nobody knows yet.
+    /// How many run for an agent; `None` when that is not known yet.
     pub fn count_of(&self, agent: usize) -> Option<usize> {
         match &self.specs[agent].partitions {
             Some(Partitions::Path(_)) => None,
@@ -98,7 +98,7 @@ impl<'m> Order<'m> {
         }
     }
 
-    /// How many agents run, partitions counted; `None` when nobody knows yet.
+    /// How many agents run, partitions counted; `None` when that is not known yet.
     pub fn count(&self) -> Option<usize> {
         (0..self.len()).map(|agent| self.count_of(agent)).sum()
     }
@@ -108,7 +108,7 @@ impl<'m> Order<'m> {
         self.specs.iter().any(|spec| !spec.depends_on.is_empty())
     }
 
-    /// Whether nobody waits for itself, over others or not.
+    /// Whether no agent waits for itself, over others or not.
     pub fn is_sound(&self) -> bool {
         self.sequence().len() == self.len()
     }

@@ -117,7 +117,7 @@ pub(super) fn output(work: &Work, answer: &Answer) -> Templates {
         }
     }
     result.push(("missing", format!("{{{{ {WORK}.missing | json }}}}")));
-    // What a correction names is known to whoever examined it.
+    // What a correction names is known from the examination.
     result.push(("sources", format!("{{{{ {from}.output.sources | default([]) | json }}}}")));
     let parts = ["rounds", "calls", "usage", "notes"].map(|key| format!("'{key}': {merged}.output.{key}"));
     result.push(("synthesis", format!("{{{{ {{{}}} | json }}}}", parts.join(", "))));

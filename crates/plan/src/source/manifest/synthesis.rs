@@ -50,7 +50,7 @@ pub(super) fn add(manifest: &Manifest, work: &mut Work, findings: &mut Vec<Diagn
     Answer { merged, verified, votes, chooses, span: manifest.head.span.clone() }
 }
 
-/// A shape that nobody is asked for, because `auto` came to a strategy without a model or the team decides otherwise.
+/// A shape that no model is asked for, because `auto` came to a strategy without a model or the team decides otherwise.
 fn shape_of_nothing(manifest: &Manifest, strategy: Strategy) -> Option<Diagnostic> {
     let stated = &manifest.synthesis.step;
     let shape = stated.agent.output.as_ref()?;
@@ -103,7 +103,7 @@ fn merge(manifest: &Manifest, work: &Work, texts: &Texts, name: &str) -> Step {
     step(name, reduce, common)
 }
 
-/// Who leads a team merges what comes back, unless the synthesis says otherwise.
+/// The lead of a team merges what comes back, unless the synthesis says otherwise.
 fn led(reduce: &mut ReduceStep, lead: &AgentStep) {
     if reduce.strategy.value == Strategy::Flat {
         reduce.strategy.value = Strategy::Hierarchical;

@@ -1,4 +1,4 @@
-//! Persona manifests: roles, who may hand work to whom, and a pipeline of phases.
+//! Persona manifests: roles, relationships (which of them may hand work to which), and a pipeline of phases.
 //!
 //! `read::personas` makes the typed form below; `lower` turns it into the workflow that checks, compilation and runs
 //! know, each node of the pipeline a step. `judge` and `never` say what is wrong between the parts of a manifest,
@@ -32,7 +32,7 @@ pub struct Manifest {
     pub head: Head,
     /// The roles.
     pub personas: Vec<Persona>,
-    /// Who may hand work to whom.
+    /// Which personas may hand work to which.
     pub relationships: Vec<Relationship>,
     /// The kinds of blocks that it says it uses.
     pub topologies: Option<Vec<Spanned<Topology>>>,
@@ -48,7 +48,7 @@ pub struct Manifest {
     pub max_retries: Option<Spanned<u64>>,
     /// Domain events of its own.
     pub events: Vec<EventType>,
-    /// Who plays the roles.
+    /// The actors of the roles.
     pub actors: IndexMap<String, Entry<Actor>>,
     /// So many hard failures in a row end the run.
     pub hard_failures: Option<Spanned<u64>>,
@@ -85,16 +85,16 @@ pub struct Persona {
     pub provider: Option<super::settings::Provider>,
     /// What it may use.
     pub clearance: Clearance,
-    /// Who plays it where work is handed to it; `None` means the actor of the phase.
+    /// The actor that plays it where work is handed to it; `None` means the actor of the phase.
     pub actor: Option<Spanned<String>>,
 }
 
-/// Who may hand work to whom.
+/// Which personas may hand work to which.
 #[derive(Debug, Clone)]
 pub struct Relationship {
-    /// Who hands it out.
+    /// The persona that hands it out.
     pub parent: Spanned<String>,
-    /// Who does it.
+    /// The persona that does it.
     pub child: Spanned<String>,
     /// How deep below the phase the child may stand.
     pub max_depth: Option<Spanned<u64>>,
@@ -107,7 +107,7 @@ pub struct Relationship {
 pub struct Node {
     /// Its name; empty when it is missing (which is reported).
     pub id: Spanned<String>,
-    /// Who does it.
+    /// The persona that does it.
     pub actor: Spanned<String>,
     /// In which role.
     pub persona: Spanned<String>,
@@ -182,7 +182,7 @@ pub struct EventType {
     pub any_status: Option<Spanned<bool>>,
 }
 
-/// Who plays a role.
+/// An actor: the model or program that plays a role.
 #[derive(Debug, Clone)]
 pub struct Actor {
     /// A model or a program.

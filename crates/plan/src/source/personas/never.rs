@@ -59,7 +59,7 @@ fn announced_by_another_end(edge: &Edge) -> Option<Diagnostic> {
 }
 
 /// A condition that cannot be read. Where nothing is wrong with its phases this is found once more with their texts, and
-/// told once; else nobody would look at it.
+/// told once; else it would be overlooked.
 fn unreadable(edge: &Edge, text: &Text) -> Option<Diagnostic> {
     let error = parse_condition(&text.value).err()?;
     Some(broken_condition(&edge_between(&edge.from.value, &edge.to.value), text, error))

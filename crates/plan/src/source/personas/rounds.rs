@@ -96,7 +96,7 @@ impl Loops {
             into.edges.extend((1..=rounds).map(|round| between(round, round, false)));
         } else {
             into.edges.push(between(1, 1, rounds > 1));
-            // Who stands behind a loop waits for all of it; every round is told what the first one was.
+            // A phase behind a loop waits for all of it; every round is told what the first one was.
             let outside = (2..=rounds).map(|round| (1, in_round(&edge.from, round)));
             let inside = (2..=self.rounds[to]).map(|round| (round, edge.from.clone()));
             for (round, waited) in outside.chain(inside).collect::<Vec<_>>() {

@@ -17,9 +17,19 @@ use crate::plan::{ProjectPlace, STANDARD_EVENTS, follows_from};
 /// - `attempt`: the number of the try, `previous`: `[{try, status, payload, reason}]` of those before,
 /// - `children`: `[{persona, task, status, payload}]` of what was handed out, where it is made into the result,
 /// - `phase`: `{id, persona, actor, depth, round}`, `task`: what was handed to a child,
-/// - `told`: `{handoff, state, project, previous, children}` as prompts show them, what is large in part.
-pub(crate) const PROVIDED: &[&str] =
-    &["handoff", "state", "events", "project", "attempt", "previous", "children", "phase", "task", "told"];
+/// - `prompt_context`: `{handoff, state, project, previous, children}` as prompts show them, what is large in part.
+pub(crate) const PROVIDED: &[&str] = &[
+    "handoff",
+    "state",
+    "events",
+    "project",
+    "attempt",
+    "previous",
+    "children",
+    "phase",
+    "task",
+    "prompt_context",
+];
 
 /// What a worker is given.
 pub(super) struct Asked {
@@ -31,14 +41,14 @@ pub(super) struct Asked {
 
 const INPUT: &str = "{% if workflow.input %}\n\n# Input of the run\n{{ workflow.input | json }}{% endif %}";
 
-const SEEN: &str = "\n\n# Hand-off\nWhat ended before this phase, each with its status and payload:\n{{ told.handoff | json }}\
-    \n\n# State of the run\n{{ told.state | json }}\
-    {% if told.project %}\n\n# Project\nWhat the runs of this project share:\n{{ told.project | json }}{% endif %}";
+const SEEN: &str = "\n\n# Hand-off\nWhat ended before this phase, each with its status and payload:\n{{ prompt_context.handoff | json }}\
+    \n\n# State of the run\n{{ prompt_context.state | json }}\
+    {% if prompt_context.project %}\n\n# Project\nWhat the runs of this project share:\n{{ prompt_context.project | json }}{% endif %}";
 
 const TRIES: &str = "{% if previous %}\n\n# Earlier tries\nThis is try {{ attempt }}. Those before it were not accepted; \
-    what they gave and why:\n{{ told.previous | json }}{% endif %}";
+    what they gave and why:\n{{ prompt_context.previous | json }}{% endif %}";
 
-const CHILDREN: &str = "{% if children %}\n\n# What the work that you handed out came to\n{{ told.children | json }}\n\
+const CHILDREN: &str = "{% if children %}\n\n# What the work that you handed out came to\n{{ prompt_context.children | json }}\n\
     Make it into the result of this phase; hand out nothing more.{% endif %}";
 
 const ANSWER: &str = "\n\n# Answer\nOne JSON object: `status` is `success` if the work is done, `validation_fail` if what \
@@ -69,7 +79,7 @@ pub(super) fn of_phase(manifest: &Manifest, node: &Node, persona: &Persona, hand
     }
 }
 
-/// What somebody is given to whom a phase hands work.
+/// What a persona is given that a phase hands work to.
 pub(super) fn of_child(manifest: &Manifest, persona: &Persona, handed: &str) -> Asked {
     let task = "{% if task is string %}{{ task }}{% else %}{{ task | json }}{% endif %}";
     let text = format!("{task}{SEEN}{CHILDREN}{ANSWER}{}{handed}", events(manifest));
@@ -114,7 +124,7 @@ fn quoted(name: &str) -> String {
     format!("`{}`", literal(name))
 }
 
-/// To whom somebody may hand work, in words.
+/// The personas that work may be handed to, in words.
 pub(super) fn hands_to(manifest: &Manifest, persona: &str) -> String {
     let children = manifest.relationships.iter().filter(|relationship| relationship.parent.value == persona);
     let names: Vec<String> = children.map(|child| format!("`{}`", literal(&child.child.value))).collect();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use super::super::keys::step::{STEP_KEYS, StepType, step_key};
 use super::super::shape::{Extended, Key, ObjectType, Shape};
 use super::super::text::{SecretText, Spanned, Text};
 use super::super::tree::{Node, Pair, Value};
@@ -16,7 +17,7 @@ use crate::diagnostic::{Label, Span};
 use convoke_model::nearest;
 
 /// A mapping that is being read.
-pub(super) struct Fields<'t> {
+pub(in crate::source) struct Fields<'t> {
     keys: KeySet,
     /// How messages call the mapping, such as "step `a`".
     pub owner: String,
@@ -35,7 +36,8 @@ pub(super) struct Fields<'t> {
 #[derive(Clone, Copy)]
 enum KeySet {
     Object(&'static ObjectType),
-    Step,
+    /// Of a step: all, until its type is known.
+    Step(Option<StepType>),
     Extended(&'static Extended),
 }
 
@@ -43,7 +45,7 @@ impl KeySet {
     /// The names of all keys.
     fn names(self) -> Vec<&'static str> {
         match self {
-            Self::Step => super::super::keys::step::STEP_KEYS.iter().map(|row| row.key.name).collect(),
+            Self::Step(_) => STEP_KEYS.iter().map(|row| row.key.name).collect(),
             _ => self.allowed().into_iter().flat_map(|(keys, _)| keys).map(|key| key.name).collect(),
         }
     }
@@ -51,7 +53,7 @@ impl KeySet {
     fn key(self, name: &str) -> Option<&'static Key> {
         match self {
             Self::Object(object) => object.key(name),
-            Self::Step => super::super::keys::step::step_key(name).map(|row| &row.key),
+            Self::Step(_) => step_key(name).map(|row| &row.key),
             Self::Extended(extended) => extended.readable(name),
         }
     }
@@ -61,7 +63,18 @@ impl KeySet {
         match self {
             Self::Object(object) => Some((object.keys.iter().collect(), object.title)),
             Self::Extended(extended) => Some((extended.keys().collect(), extended.own.title)),
-            Self::Step => None,
+            Self::Step(_) => None,
+        }
+    }
+
+    /// Whether a mapping of this kind can have the key. Readers of steps ask for more than a mapping has.
+    fn has(self, name: &str) -> bool {
+        match self {
+            Self::Object(object) => object.key(name).is_some(),
+            Self::Step(kind) => {
+                step_key(name).is_some_and(|row| kind.is_none_or(|kind| row.is_used_by(kind)))
+            }
+            Self::Extended(extended) => extended.keys().any(|key| key.name == name),
         }
     }
 }
@@ -100,7 +113,12 @@ impl<'t> Fields<'t> {
 
     /// Opens the mapping of a step.
     pub fn of_step(node: &'t Node, pairs: &'t [Pair], owner: String) -> Self {
-        Self::new(node, pairs, KeySet::Step, owner)
+        Self::new(node, pairs, KeySet::Step(None), owner)
+    }
+
+    /// Leaves the keys of a step that its type uses.
+    pub fn of_type(&mut self, kind: StepType) {
+        self.keys = KeySet::Step(Some(kind));
     }
 
     fn new(node: &'t Node, pairs: &'t [Pair], keys: KeySet, owner: String) -> Self {
@@ -137,9 +155,18 @@ impl<'t> Fields<'t> {
         self.pairs.iter().zip(&self.meant).find(|(_, meant)| **meant == name).map(|(pair, _)| pair)
     }
 
+    /// Whether a mapping of this kind can have the key.
+    pub fn has(&self, name: &str) -> bool {
+        self.keys.has(name)
+    }
+
     /// Takes a key; nothing when it is absent or null.
     pub fn take(&mut self, name: &str) -> Option<&'t Pair> {
-        debug_assert!(self.keys.key(name).is_some(), "`{name}` is in no table of keys");
+        let known = || self.keys.key(name).or_else(|| step_key(name).map(|row| &row.key));
+        debug_assert!(known().is_some(), "`{name}` is in no table of keys");
+        if !self.keys.has(name) {
+            return None;
+        }
         let mut found = None;
         for (index, pair) in self.pairs.iter().enumerate().filter(|(index, _)| self.meant[*index] == name) {
             self.taken[index] = true;
@@ -153,12 +180,18 @@ impl<'t> Fields<'t> {
         self.written(name).map(|pair| &pair.key.span)
     }
 
+    /// Whether a key has a value.
+    pub fn is_written(&self, name: &str) -> bool {
+        self.written(name).is_some_and(|pair| !pair.value.is_null())
+    }
+
     /// The keys, for readers that judge them by themselves.
     pub fn pairs(&self) -> &'t [Pair] {
         self.pairs
     }
 
-    fn shape(&self, name: &str) -> Shape {
+    /// What a key holds.
+    pub fn shape(&self, name: &str) -> Shape {
         self.keys.key(name).map_or(Shape::Any, |key| key.shape)
     }
 
@@ -210,12 +243,6 @@ impl<'t> Fields<'t> {
         Some(Spanned::new(value, pair.value.span.clone()))
     }
 
-    pub fn seconds(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Spanned<Duration>> {
-        let pair = self.take(name)?;
-        let Shape::Seconds(min) = self.shape(name) else { unreachable!("`{name}` is no number of seconds") };
-        cx.seconds(&pair.value, self.of(name), min)
-    }
-
     pub fn duration(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Spanned<Duration>> {
         let pair = self.take(name)?;
         cx.duration(&pair.value, self.of(name))
@@ -234,18 +261,6 @@ impl<'t> Fields<'t> {
         T::from_word(word.value).map(|value| Spanned::new(value, word.span))
     }
 
-    /// A word of the table, or a template.
-    pub fn word_or_template(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Text> {
-        let Shape::ChoiceOrTemplate(words) = self.shape(name) else { unreachable!("`{name}` is no choice") };
-        let text = self.template(cx, name)?;
-        if is_template(&text.value) || words.contains(&text.value.as_str()) {
-            return Some(text);
-        }
-        let written = Spanned::new(text.value, text.span);
-        cx.unknown_word(&written, self.of(name), words);
-        None
-    }
-
     /// The elements of a list.
     pub fn list(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<&'t [Rc<Node>]> {
         let pair = self.take(name)?;
@@ -261,11 +276,6 @@ impl<'t> Fields<'t> {
     pub fn names(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Names> {
         let items = self.list(cx, name)?;
         Some(items.iter().filter_map(|item| cx.text(item, self.of(name))).collect())
-    }
-
-    pub fn secrets(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Vec<SecretText>> {
-        let items = self.list(cx, name)?;
-        Some(items.iter().filter_map(|item| cx.secret(item, self.of(name))).collect())
     }
 
     pub fn references(&mut self, cx: &mut Reader<'_>, name: &str) -> Option<Vec<SecretText>> {
@@ -347,6 +357,11 @@ impl<'t> Fields<'t> {
             }
             _ => true,
         }
+    }
+
+    /// Where the mapping stands.
+    pub fn place(&self) -> Span {
+        self.span.clone()
     }
 
     /// Reports what is missing and what is left over.

@@ -6,7 +6,7 @@ use super::Reader;
 use super::fields::{Fields, is_template};
 
 /// Reads a text that says something and is no template.
-pub(super) fn fixed(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Spanned<String>> {
+pub fn fixed(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Spanned<String>> {
     let text = fields.text(cx, key)?;
     judge_fixed(cx, &fields.owner, key, text)
 }

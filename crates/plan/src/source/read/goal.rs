@@ -1,72 +1,52 @@
-//! `type: goal`.
+//! `type: goal`: rules about its keys.
 
 use std::collections::BTreeMap;
 
 use super::super::check_text;
 use super::super::escape::template as literal;
-use super::super::keys::goal::ROLES;
+use super::super::section::Keys;
 use super::super::text::{Spanned, Text};
 use super::super::tree::{Node, Value};
 use super::super::words::{ACTIONS, ANY_CLASS, CLASSES, Words};
-use super::super::workflow::{AgentStep, ErrorClass, GoalStep, SpawnSettings};
+use super::super::workflow::{AgentStep, ErrorClass, GoalStep, Policies};
 use super::Reader;
-use super::asked::{asked, block};
-use super::capability::capabilities;
+use super::asked::block;
 use super::fields::Fields;
-use super::goal_plan::{self, PlanTerms};
+use super::goal_plan;
 use super::reduce::over;
 use super::scalars::Of;
+use crate::goal_plan::Terms;
 use crate::plan::Action;
 use convoke_model::Role;
 
 /// The name of a plan that is a text of a step, until its places are those of the file.
 const PLAN: &str = "plan";
 
-/// Reads a goal.
-pub(super) fn goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> GoalStep {
-    let everyone = AgentStep {
-        tools: fields.names(cx, "tools"),
-        max_agent_iterations: fields.integer(cx, "max_agent_iterations"),
-        capabilities: capabilities(cx, fields),
-        working_dir: fields.template(cx, "working_dir"),
-        skills: fields.names(cx, "skills"),
-        ..asked(cx, fields)
-    };
-    let (policies, other_policy) = policies(cx, fields);
-    let mut read = GoalStep {
-        goal: sentence(cx, fields),
-        context: fields.template(cx, "context"),
-        roles: roles(cx, fields, &everyone),
-        max_depth: fields.integer(cx, "max_depth"),
-        max_children: fields.integer(cx, "max_children"),
-        max_tasks: fields.integer(cx, "max_tasks"),
-        max_rounds: fields.integer(cx, "max_rounds"),
-        max_subagents: fields.integer(cx, "max_subagents"),
-        max_recoveries: fields.integer(cx, "max_recoveries"),
-        skip_threshold: fields.integer(cx, "skip_threshold"),
-        spawn: spawn(cx, fields),
-        policies,
-        other_policy,
-        backoff: fields.duration(cx, "backoff"),
-        approve: fields.flag(cx, "approve", false),
-        plan_only: fields.flag(cx, "plan_only", false),
-        results: fields.flag(cx, "results", false),
-        plan: None,
-    };
-    let terms = PlanTerms { max_tasks: read.most_tasks(), skip_threshold: read.skips_from() };
-    read.plan = given_plan(cx, fields, terms);
-    without_effect(cx, fields, &read);
-    read
-}
-
-fn sentence(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Text> {
-    let text = fields.template(cx, "goal")?;
+/// Reads what is to be reached.
+pub fn goal_text(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Text> {
+    let text = fields.template(cx, key)?;
     if text.value.trim().is_empty() {
-        let message = format!("`goal` of {} is empty", fields.owner);
+        let message = format!("`{key}` of {} is empty", fields.owner);
         cx.error("workflow::empty_value", message, &text.span, "say what is to be reached");
         return None;
     }
     Some(text)
+}
+
+/// What the step says of models holds for every role, and what it says of tasks for a plan that it gives.
+pub fn judge_goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut GoalStep) {
+    let everyone = AgentStep::take(cx, fields).unwrap_or_default();
+    for (role, own) in &mut step.roles {
+        *own = for_role(*role, std::mem::take(own), &everyone);
+    }
+    let terms = Terms::for_a_person(step.most_tasks() as u32, step.skips_from() as u8);
+    step.plan = given_plan(cx, fields, &terms);
+    without_effect(cx, fields, step);
+}
+
+/// A plan is judged by what else the step says, so it is read after everything else.
+pub fn plan_below(_: &mut Reader<'_>, _: &mut Fields<'_>, _: &str) -> Option<Text> {
+    None
 }
 
 /// A plan that is the answer is not carried out, so nobody need approve it.
@@ -76,22 +56,17 @@ fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, goal: &GoalStep) {
     cx.warning("workflow::no_effect", message, place, "nothing is carried out");
 }
 
-/// Every role: its own block over what the step says for all.
-fn roles(cx: &mut Reader<'_>, fields: &mut Fields<'_>, everyone: &AgentStep) -> BTreeMap<Role, AgentStep> {
-    let mut roles =
-        fields.take("roles").and_then(|pair| Fields::open(cx, &pair.value, &ROLES, fields.owner_of("roles")));
+/// Every role, as its own block has it.
+pub fn roles(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> BTreeMap<Role, AgentStep> {
+    let mut roles = fields.object(cx, key);
     let read = Role::ALL.map(|role| {
-        let own = roles.as_mut().and_then(|roles| own_role(cx, roles, role)).unwrap_or_default();
-        (role, for_role(role, own, everyone))
+        let own = roles.as_mut().and_then(|roles| block(cx, roles, role.word())).unwrap_or_default();
+        (role, own)
     });
     if let Some(roles) = roles {
         roles.finish(cx);
     }
     read.into()
-}
-
-fn own_role(cx: &mut Reader<'_>, roles: &mut Fields<'_>, role: Role) -> Option<AgentStep> {
-    block(cx, roles, role.word())
 }
 
 /// Only whoever does tasks works with tools and in a folder.
@@ -119,30 +94,18 @@ fn halved(everyone: &AgentStep) -> AgentStep {
     half
 }
 
-fn spawn(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> SpawnSettings {
-    let Some(mut fields) = fields.object(cx, "spawn") else { return SpawnSettings::default() };
-    let read = SpawnSettings {
-        tokens: fields.integer(cx, "tokens"),
-        seconds: fields.integer(cx, "seconds"),
-        tools: fields.integer(cx, "tools"),
-    };
-    fields.finish(cx);
-    read
-}
-
-type Policies = BTreeMap<ErrorClass, Vec<Spanned<Action>>>;
-
-fn policies(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> (Policies, Option<Vec<Spanned<Action>>>) {
-    let Some(mut fields) = fields.object(cx, "policies") else { return (Policies::new(), None) };
-    let mut read = Policies::new();
+/// Reads `policies`.
+pub fn policies(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Policies {
+    let Some(mut fields) = fields.object(cx, key) else { return Policies::default() };
+    let mut read = Policies::default();
     for word in CLASSES {
         if let (Some(class), Some(actions)) = (ErrorClass::from_word(word), policy(cx, &mut fields, word)) {
-            read.insert(class, actions);
+            read.by_class.insert(class, actions);
         }
     }
-    let other = policy(cx, &mut fields, ANY_CLASS);
+    read.other = policy(cx, &mut fields, ANY_CLASS);
     fields.finish(cx);
-    (read, other)
+    read
 }
 
 /// One line: actions in order, none of them twice.
@@ -165,7 +128,7 @@ fn policy(cx: &mut Reader<'_>, fields: &mut Fields<'_>, class: &str) -> Option<V
 }
 
 /// Reads `plan`: a text, or the plan itself, which is taken as it stands.
-fn given_plan(cx: &mut Reader<'_>, fields: &mut Fields<'_>, terms: PlanTerms) -> Option<Text> {
+fn given_plan(cx: &mut Reader<'_>, fields: &mut Fields<'_>, terms: &Terms) -> Option<Text> {
     let node = &fields.take("plan")?.value;
     match &node.value {
         Value::Scalar(_) => {
@@ -182,7 +145,7 @@ fn given_plan(cx: &mut Reader<'_>, fields: &mut Fields<'_>, terms: PlanTerms) ->
 }
 
 /// A text that no run will change is judged where it stands; what a template gives is known when it is rendered.
-fn judge_literal(cx: &mut Reader<'_>, text: &Text, owner: &str, terms: PlanTerms) {
+fn judge_literal(cx: &mut Reader<'_>, text: &Text, owner: &str, terms: &Terms) {
     let is_template = ["{{", "{%", "{#"].iter().any(|mark| text.value.contains(mark));
     if is_template || text.value.trim().is_empty() {
         return;

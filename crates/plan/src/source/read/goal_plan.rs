@@ -1,40 +1,26 @@
 //! A plan for a goal as a person writes it: in a file of its own, or in a step.
 //!
-//! The rules are those for a planner's answer, each told where it was broken and all of them at once. Whoever takes the
-//! plan judges it again. Invariant: a plan without a finding has tasks, no circle, no unknown input and no task twice.
+//! The rules are those for a planner's answer (`goal_plan`); each violation is told where it stands, and all of them at once.
+//! Unknown keys are refused here only. The run judges the plan again when it takes it.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::super::keys::goal::{GIVEN_PLAN, GIVEN_TASK};
-use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
 use super::Reader;
 use super::fields::Fields;
 use super::scalars::head;
 use crate::diagnostic::{Label, Span};
-use crate::graph::circles;
+use crate::goal_plan::{
+    Draft, Fault, Problem, Terms, Violation, in_a_circle, name, read_task, rules_between, rules_of_number,
+    same_words,
+};
 use crate::suggest::instead;
-use serde_json::Value as Json;
-
-/// What a plan must keep to.
-#[derive(Debug, Clone, Copy)]
-pub struct PlanTerms {
-    /// Tasks at most.
-    pub max_tasks: u64,
-    /// From here on, in percent, a reason to skip is demanded.
-    pub skip_threshold: u64,
-}
-
-/// A task, as far as others refer to it.
-struct Task {
-    id: Spanned<String>,
-    description: Option<Spanned<String>>,
-    inputs: Vec<Spanned<String>>,
-}
+use serde_json::Map;
 
 /// Judges a plan: a mapping with `tasks`, or the list of tasks alone.
-pub fn plan(cx: &mut Reader<'_>, node: &Node, owner: &str, terms: PlanTerms) {
+pub fn plan(cx: &mut Reader<'_>, node: &Node, owner: &str, terms: &Terms) {
     match &node.value {
         Value::Broken => {}
         Value::Seq(items) => tasks(cx, items, &head(node), owner, terms),
@@ -44,7 +30,9 @@ pub fn plan(cx: &mut Reader<'_>, node: &Node, owner: &str, terms: PlanTerms) {
             if let (Some(items), Some(place)) = (plan.list(cx, "tasks"), place) {
                 tasks(cx, items, &place, owner, terms);
             }
-            expect(cx, &mut plan, "complete", "true or false", Json::is_boolean);
+            if let Some(pair) = plan.take("complete").filter(|pair| !pair.value.as_written().is_boolean()) {
+                cx.wrong_type(&pair.value, plan.of("complete"), "true or false");
+            }
             plan.finish(cx);
         }
         Value::Scalar(_) => {
@@ -57,165 +45,142 @@ pub fn plan(cx: &mut Reader<'_>, node: &Node, owner: &str, terms: PlanTerms) {
     }
 }
 
-fn tasks(cx: &mut Reader<'_>, items: &[Rc<Node>], place: &Span, owner: &str, terms: PlanTerms) {
-    if items.is_empty() {
-        let message = format!("{owner} has no tasks");
-        cx.error("workflow::empty_value", message, place, "there must be at least one task");
-    }
-    if let Some(first) = usize::try_from(terms.max_tasks).ok().and_then(|most| items.get(most)) {
-        let message = format!(
-            "{owner} has {} tasks, and at most {} are allowed (max_tasks)",
-            items.len(),
-            terms.max_tasks
-        );
-        cx.error("workflow::out_of_range", message, &head(first), "one task too many");
-    }
-    let read: Vec<Task> = items
-        .iter()
-        .enumerate()
-        .filter_map(|(index, item)| task(cx, item, index + 1, owner, terms))
-        .collect();
-    twice(cx, owner, "id", read.iter().map(|task| (task.id.value.clone(), &task.id.span)));
-    let described = read.iter().filter_map(|task| task.description.as_ref());
-    twice(cx, owner, "description", described.map(|text| (text.value.to_lowercase(), &text.span)));
+fn tasks(cx: &mut Reader<'_>, items: &[Rc<Node>], place: &Span, owner: &str, terms: &Terms) {
+    let read = items.iter().enumerate().filter_map(|(index, item)| task(cx, item, index, owner));
+    let (drafts, written): (Vec<Draft>, Vec<Written<'_>>) = read.unzip();
     // A task that could not be read may be the one that another needs.
-    if read.len() == items.len() {
-        follow_inputs(cx, &read, owner);
+    let may_be_there = drafts.len() < items.len();
+    let of_number = rules_of_number(items.len(), terms);
+    let between = rules_between(&drafts, terms, &|_| may_be_there);
+    let report = Report { owner, place, items, drafts: &drafts, written: &written };
+    of_number.iter().chain(&between).for_each(|violation| report.tell(cx, violation, terms));
+}
+
+/// Where the values of a task stand.
+struct Written<'t> {
+    head: Span,
+    values: HashMap<&'static str, &'t Node>,
+}
+
+impl Written<'_> {
+    fn of(&self, key: &str) -> &Span {
+        self.values.get(key).map_or(&self.head, |node| &node.span)
+    }
+
+    /// A name of a list.
+    fn named(&self, key: &str, wanted: &str) -> &Span {
+        let Some(Value::Seq(items)) = self.values.get(key).map(|node| &node.value) else { return &self.head };
+        let found = items.iter().find(|item| name(&item.as_written()).as_deref() == Some(wanted));
+        found.map_or(&self.head, |item| &item.span)
     }
 }
 
-fn task(cx: &mut Reader<'_>, node: &Node, number: usize, owner: &str, terms: PlanTerms) -> Option<Task> {
-    let mut fields = Fields::open(cx, node, &GIVEN_TASK, format!("task {number} of {owner}"))?;
-    let id = expect(cx, &mut fields, "id", "a name", |id| name(id).is_some());
-    let id = match id {
-        Some((id, span)) => Spanned::new(name(&id)?, span),
-        None => Spanned::new(number.to_string(), fields.head.clone()),
-    };
-    let read =
-        Task { id, description: description(cx, &mut fields), inputs: names(cx, &mut fields, "inputs") };
-    names(cx, &mut fields, "tools");
-    for replaced in names(cx, &mut fields, "replaces") {
-        let message = format!(
-            "task `{}` of {owner} replaces `{}`, and nothing was done yet",
-            read.id.value, replaced.value
-        );
-        cx.error("workflow::unknown_task", message, &replaced.span, "no task has failed so far");
+fn task<'t>(cx: &mut Reader<'_>, node: &'t Node, index: usize, owner: &str) -> Option<(Draft, Written<'t>)> {
+    let mut fields = Fields::open(cx, node, &GIVEN_TASK, format!("task {} of {owner}", index + 1))?;
+    let mut values: HashMap<&'static str, &'t Node> = HashMap::new();
+    for key in GIVEN_TASK.keys {
+        values.extend(fields.take(key.name).map(|pair| (key.name, &*pair.value)));
     }
-    expect(cx, &mut fields, "priority", "a number", Json::is_number);
-    for key in ["estimated_tokens", "estimated_seconds"] {
-        expect(cx, &mut fields, key, "a number from 0 on", |amount| {
-            amount.as_f64().is_some_and(|amount| amount >= 0.0)
-        });
+    let data: Map<_, _> = values.iter().map(|(key, node)| ((*key).to_owned(), node.as_written())).collect();
+    let (draft, faults) = read_task(index, &data);
+    for fault in &faults {
+        tell_fault(cx, &fields, &values, fault);
     }
-    skip(cx, &mut fields, &read.id.value, owner, terms);
+    let written = Written { head: fields.head.clone(), values };
     fields.finish(cx);
-    Some(read)
+    Some((draft, written))
 }
 
-/// A task that is likely to be skipped says why.
-fn skip(cx: &mut Reader<'_>, fields: &mut Fields<'_>, id: &str, owner: &str, terms: PlanTerms) {
-    let is_percent =
-        |percent: &Json| percent.as_f64().is_some_and(|percent| (0.0..=100.0).contains(&percent));
-    let likely = expect(cx, fields, "skip_probability", "a number between 0 and 100", is_percent);
-    let reason = expect(cx, fields, "skip_reason", "a text", Json::is_string);
-    let says_why =
-        reason.is_some_and(|(reason, _)| reason.as_str().is_some_and(|text| !text.trim().is_empty()));
-    let Some((likely, span)) = likely else { return };
-    if !says_why && likely.as_f64().is_some_and(|likely| likely.round() >= terms.skip_threshold as f64) {
+fn tell_fault(cx: &mut Reader<'_>, fields: &Fields<'_>, values: &HashMap<&str, &Node>, fault: &Fault) {
+    let Some(node) = values.get(fault.key) else { return };
+    match (fault.problem, &node.value, fault.item) {
+        // What is required and missing is told with what is left over.
+        (Problem::Missing, ..) => {}
+        (Problem::Empty, ..) => {
+            let message = format!("`{}` of {} is empty", fault.key, fields.owner);
+            cx.error("workflow::empty_value", message, &node.span, "say what is to be done");
+        }
+        (Problem::Not(expected), Value::Seq(items), Some(item)) => {
+            cx.wrong_type(&items[item], fields.of(fault.key), expected);
+        }
+        (Problem::Not(expected), ..) => drop(cx.wrong_type(node, fields.of(fault.key), expected)),
+    }
+}
+
+/// Tells violations of a plan at their places.
+struct Report<'r, 't> {
+    owner: &'r str,
+    place: &'r Span,
+    items: &'t [Rc<Node>],
+    drafts: &'r [Draft],
+    written: &'r [Written<'t>],
+}
+
+impl Report<'_, '_> {
+    fn tell(&self, cx: &mut Reader<'_>, violation: &Violation, terms: &Terms) {
+        match violation {
+            Violation::NoTasks => self.no_tasks(cx),
+            Violation::TooMany { count, most, .. } => self.too_many(cx, *count, *most),
+            Violation::SameId { first, second } => self.twice(cx, "id", *first, *second),
+            Violation::SameDescription { first, second } => self.twice(cx, "description", *first, *second),
+            Violation::UnknownInput { task, input } => self.unknown_input(cx, *task, input),
+            Violation::UnknownReplaced { task, replaced } => self.unknown_replaced(cx, *task, replaced),
+            Violation::UnfoundedSkip { task } => self.unfounded_skip(cx, *task, terms),
+            Violation::Circle { tasks } => self.circle(cx, tasks),
+        }
+    }
+
+    fn no_tasks(&self, cx: &mut Reader<'_>) {
+        let message = format!("{} has no tasks", self.owner);
+        cx.error("workflow::empty_value", message, self.place, "there must be at least one task");
+    }
+
+    fn too_many(&self, cx: &mut Reader<'_>, count: usize, most: u32) {
+        let message = format!("{} has {count} tasks, and at most {most} are allowed (max_tasks)", self.owner);
+        let first = head(&self.items[most as usize]);
+        cx.error("workflow::out_of_range", message, &first, "one task too many");
+    }
+
+    fn twice(&self, cx: &mut Reader<'_>, key: &str, first: usize, second: usize) {
+        let value = match key {
+            "id" => self.drafts[second].id.clone(),
+            _ => same_words(&self.drafts[second].description),
+        };
+        let message = format!("two tasks of {} have the {key} `{value}`", self.owner);
+        let span = self.written[second].of(key);
+        let found = cx.error("workflow::duplicate", message, span, "the second one");
+        let span = self.written[first].of(key).clone();
+        found.labels.push(Label { span, text: "the first one".into() });
+    }
+
+    fn unknown_input(&self, cx: &mut Reader<'_>, task: usize, input: &str) {
+        let (id, span) = (&self.drafts[task].id, self.written[task].named("inputs", input));
+        let message = format!("task `{id}` of {} needs `{input}`, and there is no such task", self.owner);
+        let available: Vec<&str> = self.drafts.iter().map(|task| task.id.as_str()).collect();
+        let found = cx.error("workflow::unknown_task", message, span, "no task has this id");
+        found.help = Some(instead(input, &available));
+    }
+
+    fn unknown_replaced(&self, cx: &mut Reader<'_>, task: usize, replaced: &str) {
+        let (id, span) = (&self.drafts[task].id, self.written[task].named("replaces", replaced));
         let message =
-            format!("task `{id}` of {owner} is to be skipped, and its `skip_reason` does not say why");
+            format!("task `{id}` of {} replaces `{replaced}`, and nothing was done yet", self.owner);
+        cx.error("workflow::unknown_task", message, span, "no task has failed so far");
+    }
+
+    fn unfounded_skip(&self, cx: &mut Reader<'_>, task: usize, terms: &Terms) {
+        let (id, span) = (&self.drafts[task].id, self.written[task].of("skip_probability"));
+        let message =
+            format!("task `{id}` of {} is to be skipped, and its `skip_reason` does not say why", self.owner);
         let label = format!("skipped from {} on", terms.skip_threshold);
-        cx.error("workflow::needs_key", message, &span, &label);
+        cx.error("workflow::needs_key", message, span, &label);
     }
-}
 
-fn description(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Spanned<String>> {
-    let (text, span) = expect(cx, fields, "description", "a text", Json::is_string)?;
-    let text = text.as_str().unwrap_or_default().trim().to_owned();
-    if text.is_empty() {
-        let message = format!("`description` of {} is empty", fields.owner);
-        cx.error("workflow::empty_value", message, &span, "say what is to be done");
-        return None;
-    }
-    Some(Spanned::new(text, span))
-}
-
-/// A value as it is written, if it is what it must be; reported if not.
-fn expect(
-    cx: &mut Reader<'_>,
-    fields: &mut Fields<'_>,
-    key: &str,
-    what: &str,
-    fits: impl Fn(&Json) -> bool,
-) -> Option<(Json, Span)> {
-    let node = &fields.take(key)?.value;
-    let value = node.as_written();
-    if !fits(&value) {
-        cx.wrong_type(node, fields.of(key), what);
-        return None;
-    }
-    Some((value, node.span.clone()))
-}
-
-fn names(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Vec<Spanned<String>> {
-    let items = fields.list(cx, key).unwrap_or_default();
-    let mut read = Vec::with_capacity(items.len());
-    for item in items {
-        match name(&item.as_written()) {
-            Some(name) => read.push(Spanned::new(name, item.span.clone())),
-            None => drop(cx.wrong_type(item, fields.of(key), "a list of names")),
-        }
-    }
-    read
-}
-
-/// A name; people write numbers for them as well.
-fn name(value: &Json) -> Option<String> {
-    match value {
-        Json::String(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
-        Json::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
-}
-
-fn twice<'t>(cx: &mut Reader<'_>, owner: &str, key: &str, all: impl Iterator<Item = (String, &'t Span)>) {
-    let mut seen: HashMap<String, &Span> = HashMap::new();
-    for (value, span) in all {
-        match seen.get(&value) {
-            None => drop(seen.insert(value, span)),
-            Some(first) => {
-                let message = format!("two tasks of {owner} have the {key} `{value}`");
-                let found = cx.error("workflow::duplicate", message, span, "the second one");
-                found.labels.push(Label { span: (*first).clone(), text: "the first one".into() });
-            }
-        }
-    }
-}
-
-fn follow_inputs(cx: &mut Reader<'_>, tasks: &[Task], owner: &str) {
-    let index: HashMap<&str, usize> =
-        tasks.iter().enumerate().rev().map(|(ix, task)| (task.id.value.as_str(), ix)).collect();
-    let available: Vec<&str> = tasks.iter().map(|task| task.id.value.as_str()).collect();
-    for task in tasks {
-        for input in task.inputs.iter().filter(|input| !index.contains_key(input.value.as_str())) {
-            let message = format!(
-                "task `{}` of {owner} needs `{}`, and there is no such task",
-                task.id.value, input.value
-            );
-            let found = cx.error("workflow::unknown_task", message, &input.span, "no task has this id");
-            found.help = Some(instead(&input.value, &available));
-        }
-    }
-    let needed = |ix: usize| -> Vec<usize> {
-        tasks[ix].inputs.iter().filter_map(|input| index.get(input.value.as_str()).copied()).collect()
-    };
-    for circle in circles(tasks.len(), &needed) {
-        let names: Vec<&str> =
-            circle.iter().chain(circle.first()).map(|ix| tasks[*ix].id.value.as_str()).collect();
-        let message = format!("tasks of {owner} wait for each other in a circle: {}", names.join(" → "));
-        let closes = &tasks[circle[0]];
-        let place = closes.inputs.iter().find(|input| names.get(1) == Some(&input.value.as_str()));
-        let place = place.map_or(&closes.id.span, |input| &input.span);
-        cx.error("workflow::task_cycle", message, place, "leads back to the task itself");
+    fn circle(&self, cx: &mut Reader<'_>, circle: &[usize]) {
+        let names = in_a_circle(self.drafts, circle, "→");
+        let message = format!("tasks of {} wait for each other in a circle: {names}", self.owner);
+        let next = &self.drafts[circle[1 % circle.len()]].id;
+        let span = self.written[circle[0]].named("inputs", next);
+        cx.error("workflow::task_cycle", message, span, "leads back to the task itself");
     }
 }

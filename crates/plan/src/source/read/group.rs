@@ -1,13 +1,14 @@
 //! `parallel` and `for_each`.
 
 use super::super::keys::group::{FOR_EACH, PARALLEL};
+use super::super::section::Keys;
 use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
-use super::super::workflow::{FailureMode, ForEach, ForEachBody, ParallelGroup};
+use super::super::workflow::{Common, FailureMode, ForEach, ForEachBody, ParallelGroup};
 use super::Reader;
 use super::fields::{Fields, is_template};
 use super::scalars::Of;
-use super::{common, step};
+use super::step;
 
 /// Names that a loop variable may not take.
 const RESERVED: &[&str] = &["workflow", "context", "output", "_index", "_key"];
@@ -29,7 +30,7 @@ pub(super) fn parallel(cx: &mut Reader<'_>, node: &Node, fallback: String) -> Op
         agents: agents.unwrap_or_default(),
         failure_mode: failure_mode(cx, &mut fields),
         max_concurrent: fields.integer(cx, "max_concurrent"),
-        common: common::of_group(cx, &mut fields),
+        common: Common::take(cx, &mut fields)?,
     };
     fields.finish(cx);
     Some(group)
@@ -89,7 +90,7 @@ pub(super) fn for_each(cx: &mut Reader<'_>, node: &Node, fallback: String) -> Op
         key_by: fields.text(cx, "key_by"),
         named: false,
         in_batches: false,
-        common: common::of_group(cx, &mut fields),
+        common: Common::take(cx, &mut fields)?,
         name,
     };
     fields.finish(cx);

@@ -5,27 +5,23 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::super::keys::header::{FILE, HOOK, INPUT, PRICING, WORKFLOW};
+use super::super::keys::header::{FILE, WORKFLOW};
+use super::super::section::{FromNode, Section};
 use super::super::settings::Runtime;
+use super::super::shape::Shape;
 use super::super::text::Spanned;
-use super::super::tree::{Node, Value};
+use super::super::tree::{Node, Pair, Value};
 use super::super::workflow::{
-    ContextSettings, Cost, Entry, ForEachBody, Hook, Hooks, InputField, Limits, Names, Pricing, Step,
-    ValueType, Workflow,
+    ContextSettings, Cost, Entry, ForEachBody, Hook, HookMapping, Hooks, InputField, Limits, Names, Pricing,
+    Step, ValueType, Workflow,
 };
 use super::fields::Fields;
 use super::scalars::Of;
-use super::{Reader, budget, flow, group, output, runtime, step};
+use super::{Reader, group, output, step};
 use crate::diagnostic::SourceFile;
-use crate::plan::InputRule;
 
 /// Reads a workflow from the root of its tree.
-pub(in crate::source) fn workflow(
-    cx: &mut Reader<'_>,
-    root: &Node,
-    path: &str,
-    files: &[Arc<SourceFile>],
-) -> Option<Workflow> {
+pub fn workflow(cx: &mut Reader<'_>, root: &Node, path: &str, files: &[Arc<SourceFile>]) -> Option<Workflow> {
     let mut fields = Fields::open(cx, root, &FILE, "the workflow file".to_owned())?;
     fields.word(cx, "kind");
     let mut workflow = header(cx, &mut fields, root, path, files);
@@ -76,15 +72,15 @@ fn header(
     workflow.description = fields.text(cx, "description");
     workflow.version = fields.text(cx, "version");
     workflow.entry_point = entry_point(cx, &mut fields);
-    workflow.runtime = runtime::runtime(cx, &mut fields);
+    workflow.runtime = fields.value(cx, "runtime").unwrap_or_default();
     workflow.input = inputs(cx, &mut fields);
-    workflow.context = context(cx, &mut fields);
-    workflow.limits = limits(cx, &mut fields);
-    workflow.cost = cost(cx, &mut fields);
-    workflow.hooks = hooks(cx, &mut fields);
+    workflow.context = fields.value(cx, "context").unwrap_or_default();
+    workflow.limits = fields.value(cx, "limits").unwrap_or_default();
+    workflow.cost = fields.value(cx, "cost").unwrap_or_default();
+    workflow.hooks = fields.value(cx, "hooks").unwrap_or_default();
     workflow.metadata = metadata(cx, &mut fields);
     workflow.instructions = fields.templates(cx, "instructions").unwrap_or_default();
-    workflow.labels = flow::labels(cx, &mut fields);
+    workflow.labels = fields.value(cx, "labels").unwrap_or_default();
     fields.finish(cx);
     workflow
 }
@@ -164,127 +160,77 @@ pub(super) fn inputs_at(
     fields: &mut Fields<'_>,
     key: &str,
 ) -> Option<IndexMap<String, Entry<InputField>>> {
-    fields.map(cx, key, |cx, pair, _| input(cx, &pair.value, &pair.key.value))
+    fields.map(cx, key, |cx, pair, _| InputField::at(cx, &pair.value, format!("input `{}`", pair.key.value)))
 }
 
-fn input(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<InputField> {
-    let mut fields = Fields::open(cx, node, &INPUT, format!("input `{name}`"))?;
-    let kind = fields.choice::<ValueType>(cx, "type");
-    let default =
-        fields.take("default").map(|pair| Spanned::new(cx.json(&pair.value), pair.value.span.clone()));
-    let field = InputField {
-        default: default
-            .filter(|default| kind.as_ref().is_none_or(|kind| fits_type(cx, name, kind.value, default))),
-        kind: kind.unwrap_or_else(|| Spanned::new(ValueType::String, node.span.clone())),
-        required: fields.flag(cx, "required", true),
-        description: fields.text(cx, "description"),
-        rule: InputRule::None,
-        files: fields.flag(cx, "files", false),
-        span: node.span.clone(),
-    };
-    if field.files && field.kind.value != ValueType::Array {
-        let message = format!("`files` of input `{name}` needs `type: array`");
-        cx.error("workflow::wrong_type", message, &field.kind.span, "a list of names");
+/// The type of an input; a text where none is written (which is reported).
+pub fn type_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Spanned<ValueType> {
+    fields.value(cx, key).unwrap_or_else(|| Spanned::new(ValueType::String, fields.place()))
+}
+
+/// A default must be of the type, and only a list can name files.
+pub fn judge_input(cx: &mut Reader<'_>, fields: &Fields<'_>, input: &mut InputField) {
+    let (owner, kind) = (&fields.owner, input.kind.value);
+    // Without a type that could be read, nothing is known about the default.
+    if input.kind.span.range != fields.span.range {
+        input.default.take_if(|default| !fits_type(cx, owner, kind, default));
     }
-    fields.finish(cx);
-    Some(field)
+    if input.files && kind != ValueType::Array {
+        let message = format!("`files` of {owner} needs `type: array`");
+        cx.error("workflow::wrong_type", message, &input.kind.span, "a list of names");
+    }
 }
 
-fn fits_type(cx: &mut Reader<'_>, name: &str, kind: ValueType, default: &Spanned<serde_json::Value>) -> bool {
+fn fits_type(
+    cx: &mut Reader<'_>,
+    owner: &str,
+    kind: ValueType,
+    default: &Spanned<serde_json::Value>,
+) -> bool {
     let fits = output::fits(&default.value, kind);
     if !fits {
-        let message = format!("`default` of input `{name}` is not of type {}", kind.word());
+        let message = format!("`default` of {owner} is not of type {}", kind.word());
         cx.error("workflow::wrong_type", message, &default.span, &format!("not of type {}", kind.word()));
     }
     fits
 }
 
-fn context(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ContextSettings {
-    let Some(mut fields) = fields.object(cx, "context") else { return ContextSettings::default() };
-    let context = ContextSettings {
-        mode: fields.choice(cx, "mode").map(|word| word.value).unwrap_or_default(),
-        max_tokens: fields.integer(cx, "max_tokens"),
-        trim_strategy: fields.choice(cx, "trim_strategy").map(|word| word.value).unwrap_or_default(),
+/// Prices by model.
+pub fn price_lists(
+    cx: &mut Reader<'_>,
+    fields: &mut Fields<'_>,
+    key: &str,
+) -> IndexMap<String, Entry<Pricing>> {
+    let list = |cx: &mut Reader<'_>, pair: &Pair, _: &str| {
+        Pricing::at(cx, &pair.value, format!("the price list of `{}`", pair.key.value))
     };
-    fields.finish(cx);
-    context
+    fields.map(cx, key, list).unwrap_or_default()
 }
 
-pub(super) fn limits(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Limits {
-    let Some(mut fields) = fields.object(cx, "limits") else { return Limits::default() };
-    let limits = Limits {
-        max_iterations: fields.integer(cx, "max_iterations"),
-        timeout: fields.seconds(cx, "timeout_seconds"),
-        budget_usd: fields.number(cx, "budget_usd"),
-        budget_tokens: fields.integer(cx, "budget_tokens"),
-        budget_mode: fields.choice(cx, "budget_mode").map(|word| word.value).unwrap_or_default(),
-        consequence: budget::consequence(cx, &mut fields),
-        max_tasks: fields.integer(cx, "max_tasks"),
-        max_concurrency: fields.integer(cx, "max_concurrency"),
-        breaker_failures: fields.integer(cx, "breaker_failures"),
-    };
-    budget::judge_limits(cx, &limits);
-    fields.finish(cx);
-    limits
-}
+impl FromNode for Hook {
+    const SHAPE: Shape = Shape::OneOf(&[Shape::Template, HookMapping::SHAPE]);
 
-pub(super) fn cost(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Cost {
-    let Some(mut fields) = fields.object(cx, "cost") else { return Cost::default() };
-    let cost = Cost {
-        show_per_agent: fields.flag(cx, "show_per_agent", true),
-        show_summary: fields.flag(cx, "show_summary", true),
-        pricing: fields
-            .map(cx, "pricing", |cx, pair, _| pricing(cx, &pair.value, &pair.key.value))
-            .unwrap_or_default(),
-    };
-    fields.finish(cx);
-    cost
-}
-
-fn pricing(cx: &mut Reader<'_>, node: &Node, model: &str) -> Option<Pricing> {
-    let mut fields = Fields::open(cx, node, &PRICING, format!("the price list of `{model}`"))?;
-    let mut price = |cx: &mut Reader<'_>, key| fields.number(cx, key).map_or(0.0, |price| price.value);
-    let pricing = Pricing {
-        input_per_mtok: price(cx, "input_per_mtok"),
-        output_per_mtok: price(cx, "output_per_mtok"),
-        cache_read_per_mtok: price(cx, "cache_read_per_mtok"),
-        cache_write_per_mtok: price(cx, "cache_write_per_mtok"),
-    };
-    fields.finish(cx);
-    Some(pricing)
-}
-
-pub(super) fn hooks(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Hooks {
-    let Some(mut fields) = fields.object(cx, "hooks") else { return Hooks::default() };
-    let hooks = Hooks {
-        on_start: hook(cx, &mut fields, "on_start"),
-        on_complete: hook(cx, &mut fields, "on_complete"),
-        on_error: hook(cx, &mut fields, "on_error"),
-    };
-    fields.finish(cx);
-    hooks
-}
-
-fn hook(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Hook> {
-    let node = &fields.take(key)?.value;
-    if !matches!(node.value, Value::Map(_)) {
-        return cx.template(node, Of { key, owner: &fields.owner }).map(Hook::Message);
+    fn from_node(cx: &mut Reader<'_>, node: &Node, of: Of<'_>, _: Shape) -> Option<Self> {
+        if !matches!(node.value, Value::Map(_)) {
+            return cx.template(node, of).map(Hook::Message);
+        }
+        let hook = HookMapping::at(cx, node, format!("hook `{}`", of.key))?;
+        match (hook.command, hook.run) {
+            (Some(command), None) => {
+                Some(Hook::Command { command, args: hook.args, span: node.span.clone() })
+            }
+            (None, Some(step)) => Some(Hook::Step(step)),
+            _ => None,
+        }
     }
-    let mut fields = Fields::open(cx, node, &HOOK, format!("hook `{key}`"))?;
-    let one = fields.exactly_one(cx, "command", "run");
-    let command = fields.template(cx, "command");
-    let args = fields.templates(cx, "args").unwrap_or_default();
-    let run = fields.text(cx, "run");
-    if let (Some(_), Some(place)) = (&run, fields.place_of("args")) {
-        let message = format!("`args` of hook `{key}` go with `command`, not with `run`");
+}
+
+/// A hook runs one thing.
+pub fn judge_hook(cx: &mut Reader<'_>, fields: &Fields<'_>, hook: &mut HookMapping) {
+    fields.exactly_one(cx, "command", "run");
+    if let (Some(_), Some(place)) = (&hook.run, fields.place_of("args")) {
+        let message = format!("`args` of {} go with `command`, not with `run`", fields.owner);
         cx.error("workflow::excludes", message, place, "has no meaning here");
-    }
-    let span = node.span.clone();
-    fields.finish(cx);
-    match (one, command, run) {
-        (true, Some(command), _) => Some(Hook::Command { command, args, span }),
-        (true, None, Some(step)) => Some(Hook::Step(step)),
-        _ => None,
     }
 }
 

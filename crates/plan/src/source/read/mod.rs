@@ -2,40 +2,43 @@
 //!
 //! Each reader takes the keys of one mapping by name; what is left over is unknown. A reader never stops at a finding:
 //! it reports and goes on with what it can still use. Invariant: a value that is missing from the typed form although
-//! the language requires it has been reported.
+//! the language requires it has been reported. Most readers are made from structs (`section`); what is here reads and judges
+//! what a struct cannot say.
 
-mod agent;
-mod asked;
-mod budget;
-mod capability;
-mod common;
+pub(super) mod agent;
+pub(super) mod asked;
+pub(super) mod budget;
+pub(super) mod capability;
 mod duration;
 mod fields;
-mod fixed;
-mod flow;
-mod goal;
+pub(super) mod fixed;
+pub(super) mod flow;
+pub(super) mod goal;
 mod goal_plan;
 mod group;
-mod header;
+pub(super) mod header;
 mod manifest;
-mod output;
-mod people;
+pub(super) mod output;
+pub(super) mod people;
 mod personas;
 mod provider;
-mod reduce;
-mod runtime;
+pub(super) mod reduce;
+pub(super) mod runtime;
 mod scalars;
-mod server;
+pub(super) mod server;
 mod step;
-mod tool;
-mod work;
+pub(super) mod tool;
+mod value;
+pub(super) mod work;
 
 pub use duration::parse_duration;
-pub use goal_plan::PlanTerms;
+pub(super) use fields::Fields;
 pub(super) use goal_plan::plan as judge_plan;
 pub(super) use header::workflow;
 pub(super) use manifest::manifest;
 pub(super) use personas::personas;
+pub(super) use scalars::Of;
+pub(super) use scalars::head;
 
 use super::sources::Sources;
 use crate::diagnostic::{Diagnostic, Span};

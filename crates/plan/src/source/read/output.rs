@@ -23,10 +23,15 @@ const OWNED: &[(&str, ValueType)] = &[
 ];
 
 /// Reads `output` of a step.
-pub(super) fn schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<OutputSchema> {
-    let span = fields.take("output")?.value.span.clone();
-    let fields = fields.map(cx, "output", root_field)?;
+pub fn output_schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<OutputSchema> {
+    let span = fields.take(key)?.value.span.clone();
+    let fields = fields.map(cx, key, root_field)?;
     Some(OutputSchema { fields, span })
+}
+
+/// The same, where an empty one says nothing.
+pub fn output_fields(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<OutputSchema> {
+    output_schema(cx, fields, key).filter(|schema| !schema.fields.is_empty())
 }
 
 /// Reads fields by name, wherever they stand.

@@ -4,7 +4,9 @@ use indexmap::IndexMap;
 
 use super::super::address::is_http;
 use super::super::keys::runtime::PROVIDER;
+use super::super::section::FromNode;
 use super::super::settings::{Program, Provider};
+use super::super::shape::Shape;
 use super::super::text::Spanned;
 use super::super::tree::{Node, Value};
 use super::super::words::{PROVIDERS, SERVICES};
@@ -51,6 +53,14 @@ const OWNERS: &[(&str, &[&str])] = &[
 const OF_SERVICES: &[&str] = &["base_url", "api_key", "api_key_file", "headers"];
 const GENERAL: &[&str] =
     &["base_url", "api_key", "api_key_file", "auth_token", "bearer_token", "headers", "type", "wire_api"];
+
+impl FromNode for Provider {
+    const SHAPE: Shape = Shape::OneOf(&[Shape::Text, Shape::Object(&PROVIDER)]);
+
+    fn from_node(cx: &mut Reader<'_>, node: &Node, of: Of<'_>, _: Shape) -> Option<Self> {
+        provider(cx, node, of.owner)
+    }
+}
 
 /// Reads a provider, as a name or with settings.
 pub(super) fn provider(cx: &mut Reader<'_>, node: &Node, owner: &str) -> Option<Provider> {

@@ -1,11 +1,11 @@
-//! `type: reduce` and `type: verify`.
+//! `type: reduce` and `type: verify`: rules about their keys.
 
+use super::super::section::Keys;
 use super::super::text::Spanned;
 use super::super::tree::Value;
-use super::super::workflow::{AgentStep, Names, ReduceStep, RlmSettings, VerifyStep, VoteSettings, VoteWord};
+use super::super::workflow::{AgentStep, Names, ReduceStep, VerifyStep, VoteSettings, VoteWord};
 use super::Reader;
-use super::agent::agent;
-use super::asked::{asked, block, refuse_empty};
+use super::asked::refuse_empty;
 use super::fields::Fields;
 use super::fixed::fixed;
 use crate::plan::Strategy;
@@ -37,41 +37,28 @@ const TO_A_MODEL: &[&str] = &[
     "prompt",
 ];
 
-/// Reads a reduce step.
-pub(super) fn reduce(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ReduceStep {
-    let strategy = fields.choice(cx, "strategy");
-    let strategy = strategy.unwrap_or_else(|| Spanned::new(Strategy::Auto, fields.head.clone()));
-    without_effect(cx, fields, strategy.value);
-    let merger = agent(cx, fields);
-    refuse_empty(cx, fields, merger.prompt.as_ref());
-    ReduceStep {
-        of: sources(cx, fields),
-        titles: Vec::new(),
-        strategy,
-        ratio: fields.integer(cx, "ratio"),
-        group_tokens: fields.integer(cx, "group_tokens"),
-        query: fields.template(cx, "query"),
-        instructions: fields.template(cx, "instructions"),
-        agent: Box::new(merger),
-        vote: vote(cx, fields),
-        rlm: rlm(cx, fields),
-        min_sources: fields.integer(cx, "min_sources"),
-        deadline: fields.duration(cx, "deadline"),
-    }
+/// Reads `strategy`.
+pub fn strategy(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Spanned<Strategy> {
+    fields.value(cx, key).unwrap_or_else(|| Spanned::new(Strategy::Auto, fields.head.clone()))
+}
+
+/// Warns of what the strategy makes no use of.
+pub fn judge_reduce(cx: &mut Reader<'_>, fields: &Fields<'_>, step: &mut ReduceStep) {
+    without_effect(cx, fields, step.strategy.value);
+    refuse_empty(cx, fields, step.agent.prompt.as_ref());
 }
 
 /// Reads `of`: one name, or several.
-fn sources(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Names {
-    match fields.take("of") {
+pub fn sources(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Names {
+    match fields.take(key) {
         Some(pair) if matches!(pair.value.value, Value::Scalar(_)) => {
-            fixed(cx, fields, "of").into_iter().collect()
+            fixed(cx, fields, key).into_iter().collect()
         }
-        Some(_) => fields.names(cx, "of").unwrap_or_default(),
+        Some(_) => fields.names(cx, key).unwrap_or_default(),
         None => Names::new(),
     }
 }
 
-/// Warns of what the strategy makes no use of.
 fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, strategy: Strategy) {
     if !strategy.may_ask() {
         let help = "no model is asked; `hierarchical`, `progressive`, `judge` and others ask one";
@@ -100,29 +87,18 @@ fn no_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, key: &str, strategy: Stra
     cx.warning("workflow::no_effect", message, place, "has no effect").help = Some(help.to_owned());
 }
 
-/// Reads `vote`.
-pub(super) fn vote(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<VoteSettings> {
-    let mut fields = fields.object(cx, "vote")?;
-    let read = VoteSettings {
-        method: fields.choice(cx, "method"),
-        threshold: fields.number(cx, "threshold"),
-        field: fixed(cx, &mut fields, "field"),
-        options: options(cx, &mut fields),
-        tie: fields.choice(cx, "tie"),
-        quorum: fields.integer(cx, "quorum"),
-    };
-    let is_threshold = read.method.as_ref().is_some_and(|method| method.value == VoteWord::Threshold);
+/// A threshold goes with its method, and options can be told apart.
+pub fn judge_vote(cx: &mut Reader<'_>, fields: &Fields<'_>, vote: &mut VoteSettings) {
+    let is_threshold = vote.method.as_ref().is_some_and(|method| method.value == VoteWord::Threshold);
     if let (false, Some(place)) = (is_threshold, fields.place_of("threshold")) {
         let message = format!("`threshold` of {} goes with `method: threshold` only", fields.owner);
         cx.error("workflow::needs_key", message, place, "has no meaning here");
     }
-    fields.finish(cx);
-    Some(read)
+    judge_options(cx, fields, &vote.options);
 }
 
 /// Two options of one name could not be told apart when votes are counted.
-fn options(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<Spanned<String>> {
-    let options = fields.names(cx, "options").unwrap_or_default();
+fn judge_options(cx: &mut Reader<'_>, fields: &Fields<'_>, options: &Names) {
     for (index, option) in options.iter().enumerate() {
         if option.value.trim().is_empty() {
             let message = format!("an option in {} is empty", fields.owner);
@@ -139,43 +115,24 @@ fn options(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Vec<Spanned<String>>
             cx.error("workflow::duplicate", message, &option.span, "the second time");
         }
     }
-    options
 }
 
-fn rlm(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<RlmSettings> {
-    let mut fields = fields.object(cx, "rlm")?;
-    let read = RlmSettings {
-        max_turns: fields.integer(cx, "max_turns"),
-        max_depth: fields.integer(cx, "max_depth"),
-        max_calls: fields.integer(cx, "max_calls"),
-        time: fields.duration(cx, "time"),
-        memory_mb: fields.integer(cx, "memory_mb"),
-        metadata_chars: fields.integer(cx, "metadata_chars"),
-        model: fields.template(cx, "model"),
-    };
-    fields.finish(cx);
-    Some(read)
+/// Reads `when_open`.
+pub fn fails(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> bool {
+    fields.word(cx, key).is_some_and(|word| word.value == "fail")
 }
 
-/// Reads a verify step.
-pub(super) fn verify(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> VerifyStep {
-    let both = asked(cx, fields);
-    let read = VerifyStep {
-        of: fixed(cx, fields, "of"),
-        query: fields.template(cx, "query"),
-        constraints: fields.template(cx, "constraints"),
-        assessor: Box::new(over(block(cx, fields, "assessor").unwrap_or_default(), &both)),
-        repairer: Box::new(over(block(cx, fields, "repairer").unwrap_or_default(), &both)),
-        rounds: fields.integer(cx, "rounds"),
-        severity: fields.choice(cx, "severity"),
-        fail_when_open: fields.word(cx, "when_open").is_some_and(|word| word.value == "fail"),
-    };
-    let never_corrects = read.rounds.as_ref().is_some_and(|rounds| rounds.value == 0);
+/// What the step says of a model holds for both that it asks.
+pub fn judge_verify(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut VerifyStep) {
+    let both = AgentStep::take(cx, fields).unwrap_or_default();
+    for model in [&mut step.assessor, &mut step.repairer] {
+        **model = over(std::mem::take(&mut **model), &both);
+    }
+    let never_corrects = step.rounds.as_ref().is_some_and(|rounds| rounds.value == 0);
     if let (true, Some(place)) = (never_corrects, fields.place_of("repairer")) {
         let message = format!("`repairer` of {} has no effect with `rounds: 0`", fields.owner);
         cx.warning("workflow::no_effect", message, place, "corrects nothing");
     }
-    read
 }
 
 /// What a block says, over what the step says for both.

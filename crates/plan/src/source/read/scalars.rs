@@ -292,7 +292,7 @@ enum Loose {
 }
 
 /// A place that begins where the value begins and does not run over the rest of the file.
-pub(super) fn head(node: &Node) -> Span {
+pub(in crate::source) fn head(node: &Node) -> Span {
     match &node.value {
         Value::Map(pairs) if node.included.is_none() => {
             pairs.first().map_or_else(|| node.span.clone(), |pair| pair.key.span.clone())

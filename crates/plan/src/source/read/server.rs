@@ -2,68 +2,73 @@
 
 use std::time::Duration;
 
+use indexmap::IndexMap;
+
 use super::super::address::is_http;
 use super::super::env;
-use super::super::keys::runtime::{MCP_SERVER, SCRIPT_TOOL};
+use super::super::section::Section;
 use super::super::settings::{McpServer, McpTransport, ScriptTool};
 use super::super::text::{SecretText, Spanned};
 use super::super::tree::{Node, Pair, Value};
+use super::super::workflow::{Entry, Names};
 use super::Reader;
 use super::fields::Fields;
-use super::fixed::fixed;
 use super::scalars::head;
 use crate::value::check_schema;
 
-/// Reads one server.
-pub(super) fn server(cx: &mut Reader<'_>, node: &Node, name: &str) -> Option<McpServer> {
-    let mut fields = Fields::open(cx, node, &MCP_SERVER, format!("MCP server `{name}`"))?;
-    let unsaid = Spanned::new(McpTransport::default(), fields.head.clone());
-    let transport = fields.choice(cx, "type").unwrap_or(unsaid);
-    let needed = match transport.value {
+/// Reads servers by name.
+pub fn servers(
+    cx: &mut Reader<'_>,
+    fields: &mut Fields<'_>,
+    key: &str,
+) -> IndexMap<String, Entry<McpServer>> {
+    let read = |cx: &mut Reader<'_>, pair: &Pair, _: &str| {
+        McpServer::at(cx, &pair.value, format!("MCP server `{}`", pair.key.value))
+    };
+    fields.map(cx, key, read).unwrap_or_default()
+}
+
+/// Reads how a server is reached.
+pub fn transport(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Spanned<McpTransport> {
+    fields.value(cx, key).unwrap_or_else(|| Spanned::new(McpTransport::default(), fields.head.clone()))
+}
+
+/// Reads a number of milliseconds.
+pub fn milliseconds(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Spanned<Duration>> {
+    fields.number(cx, key).map(|ms| ms.map(|ms| Duration::from_secs_f64(ms.min(1e12) / 1000.0)))
+}
+
+/// Reads which tools of a server may be used: all, where nothing is said.
+pub fn tools_of_server(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Names {
+    fields.names(cx, key).unwrap_or_else(|| vec![Spanned::new("*".to_owned(), fields.place())])
+}
+
+/// Reads scripts that are tools.
+pub fn scripts(
+    cx: &mut Reader<'_>,
+    fields: &mut Fields<'_>,
+    key: &str,
+) -> IndexMap<String, Entry<ScriptTool>> {
+    let read = |cx: &mut Reader<'_>, pair: &Pair, owner: &str| {
+        ScriptTool::at(cx, &pair.value, format!("`{}` in {owner}", pair.key.value))
+    };
+    fields.map(cx, key, read).unwrap_or_default()
+}
+
+/// What a server needs, and which keys mean nothing to it, depends on how it is reached.
+pub fn judge_server(cx: &mut Reader<'_>, fields: &Fields<'_>, server: &mut McpServer) {
+    let needed = match server.transport.value {
         McpTransport::Stdio => "command",
         McpTransport::Http | McpTransport::Sse => "url",
         McpTransport::Scripts => "scripts",
     };
-    let server = McpServer {
-        transport,
-        command: fields.text(cx, "command"),
-        args: fields.secrets(cx, "args").unwrap_or_default(),
-        env: fields.secret_map(cx, "env").unwrap_or_default(),
-        working_dir: fields.text(cx, "working_dir"),
-        url: fields.secret(cx, "url"),
-        headers: fields.secret_map(cx, "headers").unwrap_or_default(),
-        timeout: fields
-            .number(cx, "timeout")
-            .map(|ms| ms.map(|ms| Duration::from_secs_f64(ms.min(1e12) / 1000.0))),
-        tools: fields
-            .names(cx, "tools")
-            .unwrap_or_else(|| vec![Spanned::new("*".to_owned(), node.span.clone())]),
-        scripts: fields.map(cx, "scripts", script).unwrap_or_default(),
-        span: node.span.clone(),
-    };
     fields.require(cx, needed);
-    judge_keys(cx, &fields, server.transport.value);
-    judge_url(cx, &fields, server.url.as_ref());
-    fields.finish(cx);
-    Some(server)
+    judge_keys(cx, fields, server.transport.value);
+    judge_url(cx, fields, server.url.as_ref());
 }
 
-/// Reads one script that is a tool.
-fn script(cx: &mut Reader<'_>, pair: &Pair, owner: &str) -> Option<ScriptTool> {
-    let mut fields = Fields::open(cx, &pair.value, &SCRIPT_TOOL, format!("`{}` in {owner}", pair.key.value))?;
-    let read = ScriptTool {
-        description: fields.text(cx, "description"),
-        command: fixed(cx, &mut fields, "command"),
-        args: fields.secrets(cx, "args").unwrap_or_default(),
-        input: json_schema(cx, &mut fields, "input"),
-        output: json_schema(cx, &mut fields, "output"),
-        idempotent: fields.flag(cx, "idempotent", false),
-    };
-    fields.finish(cx);
-    Some(read)
-}
-
-fn json_schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<serde_json::Value> {
+/// Reads a JSON Schema.
+pub fn json_schema(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<serde_json::Value> {
     let node = &fields.take(key)?.value;
     if !matches!(node.value, Value::Map(_)) {
         cx.wrong_type(node, fields.of(key), "a mapping");

@@ -1,13 +1,13 @@
 //! One step: its type decides which keys it may have.
 
 use super::super::keys::step::{STEP_KEYS, StepKey, StepType, step_key};
+use super::super::section::Keys;
 use super::super::text::Spanned;
 use super::super::tree::{Node, Pair, Value};
-use super::super::workflow::{Step, StepKind};
+use super::super::workflow::{Common, Step, StepKind};
 use super::Reader;
 use super::fields::Fields;
 use super::scalars::{Of, head};
-use super::{agent, common, goal, people, reduce, tool, work};
 use convoke_model::nearest;
 
 /// Reads a step; `fallback` names it in messages until its own name is known.
@@ -30,9 +30,10 @@ pub(super) fn step(cx: &mut Reader<'_>, node: &Node, fallback: &str) -> Option<S
     if let Some(kind) = kind {
         fields.guess(&own_keys(kind).collect::<Vec<_>>());
         judge_keys(cx, &fields, kind);
+        fields.of_type(kind);
     }
-    let common = common::of_step(cx, &mut fields);
-    let kind = kind.map_or(StepKind::Unknown, |kind| read_kind(cx, &mut fields, kind));
+    let common = Common::take(cx, &mut fields)?;
+    let kind = kind.and_then(|kind| read_kind(cx, &mut fields, kind)).unwrap_or(StepKind::Unknown);
     Some(Step { name, kind, common })
 }
 
@@ -67,21 +68,21 @@ fn step_type(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<StepType> {
     known.or_else(near)
 }
 
-fn read_kind(cx: &mut Reader<'_>, fields: &mut Fields<'_>, kind: StepType) -> StepKind {
-    match kind {
-        StepType::Agent => StepKind::Agent(Box::new(agent::agent(cx, fields))),
-        StepType::Goal => StepKind::Goal(Box::new(goal::goal(cx, fields))),
-        StepType::HumanGate => StepKind::HumanGate(people::gate(cx, fields)),
-        StepType::Questions => StepKind::Questions(people::questions(cx, fields)),
-        StepType::Reduce => StepKind::Reduce(Box::new(reduce::reduce(cx, fields))),
-        StepType::Script => StepKind::Script(Box::new(work::script(cx, fields))),
-        StepType::Set => StepKind::Set(work::set(cx, fields)),
-        StepType::Terminate => StepKind::Terminate(work::terminate(cx, fields)),
-        StepType::Tool => StepKind::Tool(Box::new(tool::tool(cx, fields))),
-        StepType::Verify => StepKind::Verify(Box::new(reduce::verify(cx, fields))),
-        StepType::Wait => StepKind::Wait(work::wait(cx, fields)),
-        StepType::Workflow => StepKind::Workflow(work::workflow(cx, fields)),
-    }
+fn read_kind(cx: &mut Reader<'_>, fields: &mut Fields<'_>, kind: StepType) -> Option<StepKind> {
+    Some(match kind {
+        StepType::Agent => StepKind::Agent(Box::new(Keys::take(cx, fields)?)),
+        StepType::Goal => StepKind::Goal(Box::new(Keys::take(cx, fields)?)),
+        StepType::HumanGate => StepKind::HumanGate(Keys::take(cx, fields)?),
+        StepType::Questions => StepKind::Questions(Keys::take(cx, fields)?),
+        StepType::Reduce => StepKind::Reduce(Box::new(Keys::take(cx, fields)?)),
+        StepType::Script => StepKind::Script(Box::new(Keys::take(cx, fields)?)),
+        StepType::Set => StepKind::Set(Keys::take(cx, fields)?),
+        StepType::Terminate => StepKind::Terminate(Keys::take(cx, fields)?),
+        StepType::Tool => StepKind::Tool(Box::new(Keys::take(cx, fields)?)),
+        StepType::Verify => StepKind::Verify(Box::new(Keys::take(cx, fields)?)),
+        StepType::Wait => StepKind::Wait(Keys::take(cx, fields)?),
+        StepType::Workflow => StepKind::Workflow(Keys::take(cx, fields)?),
+    })
 }
 
 /// Reports keys that are missing, unknown, of another type, or without effect here.

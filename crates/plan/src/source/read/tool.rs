@@ -1,22 +1,15 @@
-//! `type: tool`.
+//! `type: tool`: what it is called with.
 
 use super::super::tree::scalar::{Typed, typed};
 use super::super::tree::{Node, Pair, Value};
-use super::super::workflow::{Argument, Entry, ToolStep};
+use super::super::workflow::{Argument, Arguments, Entry};
 use super::Reader;
 use super::fields::Fields;
-use super::fixed::fixed;
-use super::output;
 use super::scalars::Of;
 
-/// Reads a tool step.
-pub(super) fn tool(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ToolStep {
-    ToolStep {
-        server: fixed(cx, fields, "server"),
-        tool: fixed(cx, fields, "tool"),
-        arguments: fields.map(cx, "arguments", named).unwrap_or_default(),
-        output: output::schema(cx, fields).filter(|schema| !schema.fields.is_empty()),
-    }
+/// Reads what a tool is called with.
+pub fn arguments(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Arguments {
+    fields.map(cx, key, named).unwrap_or_default()
 }
 
 fn named(cx: &mut Reader<'_>, pair: &Pair, owner: &str) -> Option<Argument> {

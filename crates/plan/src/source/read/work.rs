@@ -1,83 +1,53 @@
-//! `type: script`, `set`, `terminate`, `wait` and `workflow`.
+//! `type: script`, `set`, `terminate`, `wait` and `workflow`: rules about their keys.
 
 use std::time::Duration;
 
 use super::super::text::{Spanned, Text};
-use super::super::workflow::{
-    ScriptStep, SetStep, SetType, SetWhat, TerminateStatus, TerminateStep, WaitDuration, WaitStep,
-    WorkflowStep,
-};
+use super::super::workflow::{References, SetStep, TerminateStatus, WaitDuration};
+use super::Reader;
 use super::fields::{Fields, is_template};
-use super::scalars::Of;
-use super::{Reader, output, runtime};
 
 /// The longest wait.
 const MAX_WAIT: Duration = Duration::from_secs(86_400);
 
-/// Reads a script step.
-pub(super) fn script(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> ScriptStep {
-    ScriptStep {
-        command: non_blank(cx, fields, "command"),
-        args: fields.templates(cx, "args").unwrap_or_default(),
-        env: fields.reference_map(cx, "env").unwrap_or_default(),
-        working_dir: fields.template(cx, "working_dir"),
-        stdin: fields.template(cx, "stdin"),
-        output: output::schema(cx, fields),
-        timeouts: runtime::timeouts(cx, fields),
-    }
-}
-
 /// A template that must not be blank.
-fn non_blank(cx: &mut Reader<'_>, fields: &mut Fields<'_>, name: &str) -> Option<Text> {
-    let text = fields.template(cx, name)?;
+pub fn non_blank(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Text> {
+    let text = fields.template(cx, key)?;
     if text.value.trim().is_empty() {
-        let message = format!("`{name}` of {} is empty", fields.owner);
+        let message = format!("`{key}` of {} is empty", fields.owner);
         cx.error("workflow::empty_value", message, &text.span, "nothing here");
         return None;
     }
     Some(text)
 }
 
-/// Reads a set step.
-pub(super) fn set(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> SetStep {
+/// Texts that are kept as references, by name.
+pub fn references(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> References {
+    fields.reference_map(cx, key).unwrap_or_default()
+}
+
+/// A step sets one value or several, and only the one has a type.
+pub fn judge_set(cx: &mut Reader<'_>, fields: &Fields<'_>, set: &mut SetStep) {
     let one = fields.exactly_one(cx, "value", "values");
-    let output_type = fields.choice::<SetType>(cx, "output_type");
-    let value = fields.template(cx, "value");
-    let values = fields.template_map(cx, "values");
-    if let (Some(_), Some(output_type)) = (&values, &output_type) {
+    if let (Some(_), Some(output_type)) = (&set.values, &set.output_type) {
         let message = format!("`output_type` of {} goes with `value`, not with `values`", fields.owner);
         cx.error("workflow::excludes", message, &output_type.span, "several values have no common type");
     }
-    let what = match (one, value, values) {
-        (true, Some(value), _) => {
-            let output_type = output_type.unwrap_or_else(|| Spanned::new(SetType::Auto, value.span.clone()));
-            Some(SetWhat::Value { value, output_type })
-        }
-        (true, None, Some(values)) => Some(SetWhat::Values(values)),
-        _ => None,
-    };
-    SetStep { what }
-}
-
-/// Reads a terminate step.
-pub(super) fn terminate(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> TerminateStep {
-    let status = fields.choice(cx, "status");
-    TerminateStep {
-        // Failing is the safe reading of a status that could not be read.
-        status: status.unwrap_or_else(|| Spanned::new(TerminateStatus::Failed, fields.head.clone())),
-        reason: non_blank(cx, fields, "reason"),
-        output_template: fields.template_map(cx, "output_template"),
+    if !one {
+        (set.value, set.values) = (None, None);
     }
 }
 
-/// Reads a wait step.
-pub(super) fn wait(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> WaitStep {
-    WaitStep { duration: wait_duration(cx, fields), reason: fields.template(cx, "reason") }
+/// Reads how a workflow ends. Failing is the safe reading of a status that could not be read.
+pub fn status(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Spanned<TerminateStatus> {
+    let failed = TerminateStatus::Failed;
+    fields.value(cx, key).unwrap_or_else(|| Spanned::new(failed, fields.head.clone()))
 }
 
-fn wait_duration(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<WaitDuration> {
-    let node = &fields.take("duration")?.value;
-    let of = Of { key: "duration", owner: &fields.owner };
+/// Reads how long a step waits.
+pub fn wait_duration(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<WaitDuration> {
+    let node = &fields.take(key)?.value;
+    let of = fields.of(key);
     if let super::super::tree::Value::Scalar(scalar) = &node.value
         && is_template(&scalar.raw)
     {
@@ -91,17 +61,9 @@ fn wait_duration(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<WaitDur
     Some(WaitDuration::Literal(duration))
 }
 
-/// Reads a workflow step.
-pub(super) fn workflow(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> WorkflowStep {
-    WorkflowStep {
-        workflow: path(cx, fields),
-        input_mapping: fields.template_map(cx, "input_mapping"),
-        max_depth: fields.integer(cx, "max_depth"),
-    }
-}
-
-fn path(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Spanned<String>> {
-    let path = fields.text(cx, "workflow")?;
+/// Reads the path of a workflow file.
+pub fn workflow_path(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Spanned<String>> {
+    let path = fields.text(cx, key)?;
     if path.value.trim().is_empty() {
         let message = format!("`workflow` of {} is empty", fields.owner);
         cx.error("workflow::empty_value", message, &path.span, "name a workflow file");

@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::super::workflow::{ErrorClass, GoalStep, StepKind};
 use super::{HEADER, assert_one, good, good_kind, line, messages, read, step_findings};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::goal_plan::Terms;
 use crate::plan::Action;
-use crate::source::{PlanTerms, check_plan};
+use crate::source::check_plan;
 use convoke_model::Role;
 
 fn goal(body: &str) -> GoalStep {
@@ -47,7 +48,7 @@ fn a_role_stands_over_what_the_step_says_for_all() {
     assert_eq!(of(Role::Plan).prompt.as_ref().unwrap().value, "plan {{ goal }}");
     let system = |role: Role| of(role).system_prompt.as_ref().unwrap().value.as_str();
     assert_eq!((system(Role::Finalise), system(Role::Recover)), ("f", "s"));
-    // Only who does tasks works somewhere.
+    // Only workers of tasks have a folder.
     assert!(of(Role::Execute).working_dir.is_some() && of(Role::Plan).working_dir.is_none());
 }
 
@@ -68,9 +69,10 @@ fn who_recovers_a_task_has_half_of_what_the_step_allows_unless_its_role_says_mor
 #[test]
 fn policies_are_lines_by_class() {
     let step = goal("policies: {timeout: [retry, decompose], any: [fail]}");
-    let line: Vec<_> = step.policies[&ErrorClass::Timeout].iter().map(|action| action.value).collect();
+    let line: Vec<_> =
+        step.policies.by_class[&ErrorClass::Timeout].iter().map(|action| action.value).collect();
     assert_eq!(line, [Action::Retry, Action::Decompose]);
-    assert_eq!(step.other_policy.unwrap()[0].value, Action::Fail);
+    assert_eq!(step.policies.other.unwrap()[0].value, Action::Fail);
 }
 
 #[test]
@@ -182,11 +184,9 @@ agents: [{name: a, prompt: p}]
     assert_eq!(&place.file.text[place.range], "nubmer");
 }
 
-const TERMS: PlanTerms = PlanTerms { max_tasks: 3, skip_threshold: 70 };
-
 /// What is found in a plan, each with its code, its line and its column.
 fn found_in(plan: &str) -> Vec<(String, String, (usize, usize))> {
-    let found = check_plan("plan.yaml", plan, TERMS);
+    let found = check_plan("plan.yaml", plan, &Terms::for_a_person(3, 70));
     let told = |one: &Diagnostic| format!("{} {}", one.message, one.help.as_deref().unwrap_or(""));
     found.iter().map(|one| (one.code.to_owned(), told(one), one.labels[0].span.line_column())).collect()
 }
@@ -254,4 +254,36 @@ fn everything_that_is_wrong_with_a_plan_is_told_at_once() {
 fn a_plan_says_what_it_says_whatever_it_looks_like() {
     let plan = "# mine\ntasks:\n- {id: 1, description: 'cost of ${HOME} in {{ it }}'}\n- {id: b, description: c, inputs: [1]}\ncomplete: false\n";
     assert!(found_in(plan).is_empty(), "{:?}", found_in(plan));
+}
+
+/// A run reads a plan as a text that a template may have made, with bounds of its own.
+#[test]
+fn a_plan_that_the_run_could_not_read_is_refused() {
+    let tools: Vec<String> = (0..2000).map(|n| format!("t{n}")).collect();
+    let first = format!("- {{description: do, tools: &all [{}]}}\n", tools.join(", "));
+    let others = (1..=100).map(|n| format!("- {{description: do {n}, tools: *all}}\n"));
+    let large: String = std::iter::once(first).chain(others).collect();
+    let found = check_plan("plan.yaml", &large, &Terms::for_a_person(200, 70));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].code, found[0].labels[0].span.line_column().0), ("workflow::wrong_type", 1));
+    assert!(found[0].message.contains("the plan cannot be taken: a plan is a list of tasks"), "{found:?}");
+}
+
+#[test]
+fn a_task_that_is_no_task_is_told_and_nothing_is_said_to_be_missing_because_of_it() {
+    let found =
+        found_in("- look\n- {id: b, description: b, inputs: [a, 1]}\n- {description: 'c', id: 2}\n- x\n");
+    let codes: Vec<_> = found.iter().map(|one| one.0.trim_start_matches("workflow::")).collect();
+    assert_eq!(codes, ["wrong_type", "wrong_type", "out_of_range"], "{found:?}");
+}
+
+#[test]
+fn nothing_can_be_made_up_for_before_anything_was_done() {
+    let found = found_in("- {id: a, description: a, replaces: [b, 3]}\n");
+    let places: Vec<_> = found.iter().map(|one| (one.0.as_str(), one.2)).collect();
+    assert_eq!(
+        places,
+        [("workflow::unknown_task", (1, 38)), ("workflow::unknown_task", (1, 41))],
+        "{found:?}"
+    );
 }

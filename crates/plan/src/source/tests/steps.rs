@@ -122,7 +122,7 @@ fn the_least_of_each_type_is_enough() {
 
 #[test]
 fn keys_of_other_types_are_rejected_as_in_the_original() {
-    for row in STEP_KEYS {
+    for row in STEP_KEYS.iter() {
         let rejected = REJECTED.iter().find(|(key, _)| *key == row.key.name).map_or("", |(_, types)| types);
         for kind in StepType::ALL {
             let allowed = row.is_used_by(kind) || row.is_ignored_by(kind);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::workflow::{
     Argument, BudgetMode, ContextMode, ErrorClass, FailureMode, ForEachBody, Hook, Join, OnUnknown, Priority,
-    QueueClass, Requires, SetWhat, StepKind, TrimStrategy, WaitDuration,
+    QueueClass, Requires, StepKind, TrimStrategy, WaitDuration,
 };
 use super::{HEADER, assert_one, good, good_kind, good_step, read, step_findings};
 
@@ -55,7 +55,7 @@ fn what_is_not_written_has_the_default_of_the_language() {
     assert_eq!(workflow.runtime.tool_output.max_chars, 50_000);
     let step = good_step("prompt: x, retry: {}");
     let retry = step.common.retry.unwrap();
-    assert_eq!((retry.max_attempts.value, retry.delay), (1, Duration::from_secs(2)));
+    assert_eq!((retry.max_attempts, retry.delay), (1, Duration::from_secs(2)));
     let classes = [ErrorClass::RateLimit, ErrorClass::Capacity, ErrorClass::Transient, ErrorClass::Timeout];
     assert_eq!(retry.retry_on, classes);
 }
@@ -157,9 +157,9 @@ fn a_wait_is_a_number_a_text_or_a_template() {
 #[test]
 fn a_set_step_has_one_value_or_several() {
     assert!(matches!(good_kind("type: set, value: \"1\", output_type: list"),
-        StepKind::Set(step) if matches!(step.what, Some(SetWhat::Value { .. }))));
+        StepKind::Set(step) if step.value.is_some() && step.values.is_none()));
     assert!(matches!(good_kind("type: set, values: {x: \"1\"}"),
-        StepKind::Set(step) if matches!(step.what, Some(SetWhat::Values(_)))));
+        StepKind::Set(step) if step.values.is_some() && step.value.is_none()));
     assert_one(&step_findings("type: set"), "workflow::missing_key", &["`value`", "`values`"], "none");
     assert_one(&step_findings("type: set, value: x, values: {}"), "workflow::excludes", &["both"], "both");
     let typed = step_findings("type: set, values: {x: y}, output_type: list");

@@ -1,7 +1,7 @@
 //! Builds the tree from the parser's events.
 //!
 //! Duplicate keys, merge keys, aliases and the budgets that keep a small file from becoming a large tree are decided
-//! here. `!file` is asked for through [`Includes`], because reading files is somebody else's work.
+//! here. `!file` is asked for through [`Includes`], because reading files is the work of `Sources`.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -1,28 +1,24 @@
 //! What may be spent, and what a step needs besides a permit.
 
+use super::super::read;
+use super::super::section::section;
+use super::super::shape::DOLLARS;
 use super::super::text::Spanned;
-use crate::diagnostic::Span;
 
-/// `budget` of a step or a group: of all its tasks together.
-#[derive(Debug, Clone)]
-pub struct Budget {
-    /// Dollars.
-    pub usd: Option<Spanned<f64>>,
-    /// Tokens, sent and received.
-    pub tokens: Option<Spanned<u64>>,
-    /// What follows when it is spent.
-    pub consequence: Consequence,
-    /// Place of the block.
-    pub span: Span,
-}
-
-/// What follows when a budget is spent; nothing said means that no further work starts.
-#[derive(Debug, Clone, Default)]
-pub struct Consequence {
-    /// `when_spent`.
-    pub when_spent: Option<Spanned<Spent>>,
-    /// `degrade_to`: the cheaper model, with `degrade` and only with it.
-    pub degrade_to: Option<Spanned<String>>,
+section! {
+    /// `budget` of a step or a group: of all its tasks together.
+    #[derive(Debug, Clone)]
+    pub struct Budget = "budget", "`budget`" {
+        /// dollars that all its tasks together may spend
+        pub usd: Option<Spanned<f64>> => DOLLARS,
+        /// tokens that all its tasks together may use, sent and received
+        pub tokens: Option<Spanned<u64>>,
+        /// what happens to work that cannot be paid any more (default stop)
+        pub when_spent: Option<Spanned<Spent>>,
+        /// with `when_spent: degrade`: the cheaper model that is asked instead
+        #[by(read::fixed::fixed)]
+        pub degrade_to: Option<Spanned<String>>,
+    } judge read::budget::judge_budget
 }
 
 /// The words of `when_spent`.

@@ -1,52 +1,85 @@
-//! `type: goal`: a step that starts from a sentence.
+//! `type: goal`: a step that starts from a goal in words.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::super::keys::goal::{GIVEN_PLAN, GIVEN_TASK, POLICIES, ROLES};
+use super::super::read;
+use super::super::section::section;
 use super::super::text::{Spanned, Text};
 use super::{AgentStep, ErrorClass};
 use crate::plan::Action;
 use convoke_model::Role;
 
-/// `type: goal`.
-#[derive(Debug, Clone)]
-pub struct GoalStep {
-    /// `goal`: what is to be reached (template); `None` when it is missing (which is reported).
-    pub goal: Option<Text>,
-    /// `context`: further information for the planner (template).
-    pub context: Option<Text>,
-    /// Who does what: the step's own keys with those of `roles` over them; every role has one.
-    pub roles: BTreeMap<Role, AgentStep>,
-    /// `max_depth` (default 4).
-    pub max_depth: Option<Spanned<u64>>,
-    /// `max_children` (default 4).
-    pub max_children: Option<Spanned<u64>>,
-    /// `max_tasks` (default 100).
-    pub max_tasks: Option<Spanned<u64>>,
-    /// `max_rounds` (default 3).
-    pub max_rounds: Option<Spanned<u64>>,
-    /// `max_subagents` (default as many as there are tasks).
-    pub max_subagents: Option<Spanned<u64>>,
-    /// `max_recoveries` (default 3).
-    pub max_recoveries: Option<Spanned<u64>>,
-    /// `skip_threshold` (default 70).
-    pub skip_threshold: Option<Spanned<u64>>,
-    /// `spawn`.
-    pub spawn: SpawnSettings,
-    /// `policies`, by class.
-    pub policies: BTreeMap<ErrorClass, Vec<Spanned<Action>>>,
-    /// `policies.any`: for the classes that have no line of their own.
-    pub other_policy: Option<Vec<Spanned<Action>>>,
-    /// `backoff` (default 1 s).
-    pub backoff: Option<Spanned<Duration>>,
-    /// `approve` (default false).
-    pub approve: bool,
-    /// `plan_only` (default false).
-    pub plan_only: bool,
-    /// `results` (default false).
-    pub results: bool,
-    /// `plan`: as text (template), or the mapping as JSON.
-    pub plan: Option<Text>,
+section! {
+    /// `type: goal`.
+    #[derive(Debug, Clone)]
+    pub struct GoalStep of steps {
+        /// what is to be reached
+        #[by(read::goal::goal_text)]
+        #[on(GOAL)]
+        #[required_on(GOAL)]
+        pub goal: Option<Text>,
+        /// further information for the planner
+        #[on(GOAL)]
+        pub context: Option<Text>,
+        /// models and words of the single roles, over those of the step
+        #[by(read::goal::roles)]
+        #[on(GOAL)]
+        pub roles: BTreeMap<Role, AgentStep> => Object(&ROLES),
+        /// tasks that one task may be split into (default 4)
+        #[on(GOAL)]
+        pub max_children: Option<Spanned<u64>> => Integer(1, 100),
+        /// tasks of the goal in all, however deep (default 100)
+        #[on(GOAL)]
+        pub max_tasks: Option<Spanned<u64>> => Integer(1, 10_000),
+        /// how often the goal may be planned (default 3)
+        #[on(GOAL)]
+        pub max_rounds: Option<Spanned<u64>> => Integer(1, 100),
+        /// tasks that may be handed to a sub-agent, which splits them; further ones are done directly (default no bound)
+        #[on(GOAL)]
+        pub max_subagents: Option<Spanned<u64>> => Integer(0, 10_000),
+        /// how often one task may be recovered (default 3)
+        #[on(GOAL)]
+        pub max_recoveries: Option<Spanned<u64>> => Integer(0, 100),
+        /// percent from which on a task that is thought impossible is skipped (default 70)
+        #[on(GOAL)]
+        pub skip_threshold: Option<Spanned<u64>> => Integer(1, 100),
+        /// from here on a task is handed to children without asking
+        #[on(GOAL)]
+        pub spawn: SpawnSettings = SpawnSettings::default(),
+        /// what follows from a failed task, by its class, first to last
+        #[by(read::goal::policies)]
+        #[on(GOAL)]
+        pub policies: Policies => Object(&POLICIES),
+        /// pause before a task is retried; it doubles each time (default 1s)
+        #[on(GOAL)]
+        pub backoff: Option<Spanned<Duration>>,
+        /// whether a person must approve the plan before anything is done
+        #[on(GOAL)]
+        pub approve: bool = false,
+        /// whether the plan itself is the answer
+        #[on(GOAL)]
+        pub plan_only: bool = false,
+        /// whether the output has the result of each task
+        #[on(GOAL)]
+        pub results: bool = false,
+        /// the plan, where it is known already: no model is asked for one
+        #[by(read::goal::plan_below)]
+        #[on(GOAL)]
+        pub plan: Option<Text> => OneOf(&[Template, Object(&GIVEN_PLAN), List(&Object(&GIVEN_TASK))]),
+        /// Bound of nesting (default 4).
+        pub max_depth: Option<Spanned<u64>>,
+    } judge read::goal::judge_goal
+}
+
+/// `policies` of a goal.
+#[derive(Debug, Clone, Default)]
+pub struct Policies {
+    /// By class.
+    pub by_class: BTreeMap<ErrorClass, Vec<Spanned<Action>>>,
+    /// For the classes that have no line of their own.
+    pub other: Option<Vec<Spanned<Action>>>,
 }
 
 impl GoalStep {
@@ -61,13 +94,15 @@ impl GoalStep {
     }
 }
 
-/// `spawn` of a goal.
-#[derive(Debug, Clone, Default)]
-pub struct SpawnSettings {
-    /// `tokens` (default 20 000).
-    pub tokens: Option<Spanned<u64>>,
-    /// `seconds` (default 600).
-    pub seconds: Option<Spanned<u64>>,
-    /// `tools` (default 5).
-    pub tools: Option<Spanned<u64>>,
+section! {
+    /// `spawn` of a goal.
+    #[derive(Debug, Clone, Default)]
+    pub struct SpawnSettings = "spawn", "`spawn`" {
+        /// tokens that a task is thought to take (default 20000)
+        pub tokens: Option<Spanned<u64>> => Integer(1, 1_000_000_000),
+        /// seconds that a task is thought to take (default 600)
+        pub seconds: Option<Spanned<u64>> => Integer(1, 31_536_000),
+        /// tools that a task needs (default 5)
+        pub tools: Option<Spanned<u64>> => Integer(1, 1000),
+    }
 }

@@ -31,7 +31,10 @@ pub use step::*;
 pub use tool::*;
 pub use work::*;
 
+use super::read::{self, Fields};
+use super::section::section;
 use super::settings::Runtime;
+use super::shape::{DOLLARS, Shape};
 use super::text::{SecretText, Spanned, Text};
 use crate::diagnostic::{SourceFile, Span};
 use crate::plan::InputRule;
@@ -113,23 +116,28 @@ impl Workflow {
     }
 }
 
-/// One declared input of the workflow.
-#[derive(Debug, Clone)]
-pub struct InputField {
-    /// Declared type.
-    pub kind: Spanned<ValueType>,
-    /// Whether a value must be given (default true).
-    pub required: bool,
-    /// The default, already known to fit the type; `None` when absent or null.
-    pub default: Option<Spanned<serde_json::Value>>,
-    /// What it is for.
-    pub description: Option<Spanned<String>>,
-    /// What it must be besides; files of this kind have no key for it.
-    pub rule: InputRule,
-    /// Whether it names files, which are read before the run.
-    pub files: bool,
-    /// Place of the definition.
-    pub span: Span,
+section! {
+    /// One declared input of the workflow.
+    #[derive(Debug, Clone)]
+    pub struct InputField = "input", "an input" {
+        /// type of the value
+        #[by(read::header::type_of)]
+        #[required = true]
+        pub kind as "type": Spanned<ValueType>,
+        /// whether it must be given (default true)
+        pub required: bool = true,
+        /// value when it is not given
+        pub default: Option<Spanned<serde_json::Value>>,
+        /// what it is for
+        pub description: Option<Spanned<String>>,
+        /// a list of files, folders and patterns, which are read before the run (default false)
+        pub files: bool = false,
+    } with {
+        /// What it must be besides; files of this kind have no key for it.
+        pub rule: InputRule = |_| InputRule::None,
+        /// Place of the definition.
+        pub span: Span = Fields::place,
+    } judge read::header::judge_input
 }
 
 /// The five types of inputs and output fields; and any, which a schema from elsewhere may leave open.
@@ -144,15 +152,17 @@ pub enum ValueType {
     Any,
 }
 
-/// `workflow.context`: what a step sees of the steps before it.
-#[derive(Debug, Clone, Default)]
-pub struct ContextSettings {
-    /// Which outputs are visible.
-    pub mode: ContextMode,
-    /// Bound of the context in tokens.
-    pub max_tokens: Option<Spanned<u64>>,
-    /// What to do when the bound is reached.
-    pub trim_strategy: TrimStrategy,
+section! {
+    /// `workflow.context`: what a step sees of the steps before it.
+    #[derive(Debug, Clone, Default)]
+    pub struct ContextSettings = "context", "`context`" {
+        /// which earlier outputs a step sees (default accumulate)
+        pub mode: ContextMode = ContextMode::default(),
+        /// bound of the context in tokens
+        pub max_tokens: Option<Spanned<u64>>,
+        /// how a context is made smaller (default drop_oldest)
+        pub trim_strategy: TrimStrategy = TrimStrategy::default(),
+    }
 }
 
 /// Which earlier outputs a step sees.
@@ -175,27 +185,32 @@ pub enum TrimStrategy {
     DropOldest,
 }
 
-/// `workflow.limits`; `None` means that the author did not write it.
-#[derive(Debug, Clone, Default)]
-pub struct Limits {
-    /// Visits made by routes and members of parallel groups (default 10).
-    pub max_iterations: Option<Spanned<u64>>,
-    /// Wall time of the run.
-    pub timeout: Option<Spanned<Duration>>,
-    /// Money.
-    pub budget_usd: Option<Spanned<f64>>,
-    /// Tokens, sent and received.
-    pub budget_tokens: Option<Spanned<u64>>,
-    /// What reaching the budget means.
-    pub budget_mode: BudgetMode,
-    /// What follows when an enforced budget is spent.
-    pub consequence: Consequence,
-    /// Items, tasks started by needs, sub-workflow tasks, spawned tasks (default 100 000).
-    pub max_tasks: Option<Spanned<u64>>,
-    /// Attempts of this run at one time.
-    pub max_concurrency: Option<Spanned<u64>>,
-    /// Failures in a row that open the circuit breaker.
-    pub breaker_failures: Option<Spanned<u64>>,
+section! {
+    /// `workflow.limits`.
+    #[derive(Debug, Clone, Default)]
+    pub struct Limits = "limits", "`limits`" {
+        /// steps started by routes and members of parallel groups (default 10)
+        pub max_iterations: Option<Spanned<u64>> => Integer(1, 1_000_000),
+        /// wall time of the run
+        pub timeout as "timeout_seconds": Option<Spanned<Duration>> => Seconds(1.0),
+        /// money that the run may spend
+        pub budget_usd: Option<Spanned<f64>> => DOLLARS,
+        /// tokens that the run may use, sent and received
+        pub budget_tokens: Option<Spanned<u64>>,
+        /// what reaching the budget means (default audit)
+        pub budget_mode: BudgetMode = BudgetMode::default(),
+        /// what happens to work that cannot be paid any more (default stop)
+        pub when_spent: Option<Spanned<Spent>>,
+        /// with `when_spent: degrade`: the cheaper model that is asked instead
+        #[by(read::fixed::fixed)]
+        pub degrade_to: Option<Spanned<String>>,
+        /// tasks of the run in all (default 100000)
+        pub max_tasks: Option<Spanned<u64>>,
+        /// tasks of the run at one time
+        pub max_concurrency: Option<Spanned<u64>>,
+        /// failures in a row that open the circuit breaker, 0 for none (default the configured ones)
+        pub breaker_failures: Option<Spanned<u64>> => Integer(0, 1_000_000),
+    } judge read::budget::judge_limits
 }
 
 /// What happens when the budget is used up.
@@ -208,15 +223,18 @@ pub enum BudgetMode {
     Enforce,
 }
 
-/// `workflow.cost`.
-#[derive(Debug, Clone)]
-pub struct Cost {
-    /// Whether to show what each agent cost.
-    pub show_per_agent: bool,
-    /// Whether to show the sum.
-    pub show_summary: bool,
-    /// Prices by model.
-    pub pricing: IndexMap<String, Entry<Pricing>>,
+section! {
+    /// `workflow.cost`.
+    #[derive(Debug, Clone)]
+    pub struct Cost = "cost", "`cost`" {
+        /// show what each agent cost (default true)
+        pub show_per_agent: bool = true,
+        /// show the sum (default true)
+        pub show_summary: bool = true,
+        /// prices by model
+        #[by(read::header::price_lists)]
+        pub pricing: IndexMap<String, Entry<Pricing>>,
+    }
 }
 
 impl Default for Cost {
@@ -225,25 +243,49 @@ impl Default for Cost {
     }
 }
 
-/// Dollars per million tokens of one model.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[allow(missing_docs)]
-pub struct Pricing {
-    pub input_per_mtok: f64,
-    pub output_per_mtok: f64,
-    pub cache_read_per_mtok: f64,
-    pub cache_write_per_mtok: f64,
+section! {
+    /// Dollars per million tokens of one model.
+    #[derive(Debug, Clone, Copy, PartialEq, Default)]
+    pub struct Pricing = "pricing", "a price list" {
+        /// dollars per million input tokens
+        #[required = true]
+        pub input_per_mtok: f64 = 0.0 => PRICE,
+        /// dollars per million output tokens
+        #[required = true]
+        pub output_per_mtok: f64 = 0.0 => PRICE,
+        /// dollars per million tokens read from the cache
+        pub cache_read_per_mtok: f64 = 0.0 => PRICE,
+        /// dollars per million tokens written to the cache
+        pub cache_write_per_mtok: f64 = 0.0 => PRICE,
+    }
 }
 
-/// `workflow.hooks`.
-#[derive(Debug, Clone, Default)]
-pub struct Hooks {
-    /// Before the first step.
-    pub on_start: Option<Hook>,
-    /// After success; sees `result`.
-    pub on_complete: Option<Hook>,
-    /// After failure; sees `error`.
-    pub on_error: Option<Hook>,
+const PRICE: Shape = Shape::Number(0.0, f64::MAX);
+
+section! {
+    /// `workflow.hooks`.
+    #[derive(Debug, Clone, Default)]
+    pub struct Hooks = "hooks", "`hooks`" {
+        /// before the first step
+        pub on_start: Option<Hook>,
+        /// after success; sees `result`
+        pub on_complete: Option<Hook>,
+        /// after failure; sees `error`
+        pub on_error: Option<Hook>,
+    }
+}
+
+section! {
+    /// A hook that runs something, as written.
+    #[derive(Debug, Clone)]
+    pub struct HookMapping = "hook", "a hook" {
+        /// program to run
+        pub command: Option<Text>,
+        /// its arguments
+        pub args: Vec<Text> = Vec::new(),
+        /// step to run
+        pub run: Option<Spanned<String>>,
+    } judge read::header::judge_hook
 }
 
 /// What a hook does.

@@ -2,56 +2,81 @@
 
 use std::time::Duration;
 
+use super::super::keys::reduce::ASKED;
+use super::super::read;
+use super::super::section::section;
+use super::super::shape::{Shape, TEXTS};
 use super::super::text::{Spanned, Text};
 use super::{AgentStep, Names};
 use crate::plan::{Severity, Strategy, Tie};
 
-/// `type: reduce`.
-#[derive(Debug, Clone)]
-pub struct ReduceStep {
-    /// `of`: the steps whose outputs are merged; empty means everything that it needs.
-    pub of: Names,
-    /// What people call the sources, in the order of `of`; files of this kind have no key for it.
-    pub titles: Vec<Option<String>>,
-    /// `strategy` (default auto).
-    pub strategy: Spanned<Strategy>,
-    /// `ratio`: the most outputs in one call, 2 to 100 (default 10).
-    pub ratio: Option<Spanned<u64>>,
-    /// `group_tokens`: the most tokens of outputs in one call (default 24 000).
-    pub group_tokens: Option<Spanned<u64>>,
-    /// `query`: what the answer must answer (template).
-    pub query: Option<Text>,
-    /// `instructions`: further instructions for the model that merges (template).
-    pub instructions: Option<Text>,
-    /// `provider`, `model`, `models`, `system_prompt`, `temperature`, `max_tokens`, `output`, `timeouts`,
-    /// `success_criteria` … of the model that merges.
-    pub agent: Box<AgentStep>,
-    /// `vote`.
-    pub vote: Option<VoteSettings>,
-    /// `rlm`.
-    pub rlm: Option<RlmSettings>,
-    /// `min_sources` (default 1).
-    pub min_sources: Option<Spanned<u64>>,
-    /// `deadline`: when it begins with what is there, after the workflow's start.
-    pub deadline: Option<Spanned<Duration>>,
+section! {
+    /// `type: reduce`.
+    #[derive(Debug, Clone)]
+    pub struct ReduceStep of steps {
+        /// steps whose outputs are merged, or the step whose answer is examined (default what it needs)
+        #[by(read::reduce::sources)]
+        #[on(REDUCE | VERIFY)]
+        pub of: Names => OneOf(&[Text, TEXTS]),
+        /// what the answer must answer
+        #[on(REDUCE | VERIFY)]
+        pub query: Option<Text>,
+        /// how outputs are merged (default auto)
+        #[by(read::reduce::strategy)]
+        #[on(REDUCE)]
+        pub strategy: Spanned<Strategy>,
+        /// the most outputs in one call (default 10)
+        #[on(REDUCE)]
+        pub ratio: Option<Spanned<u64>> => Integer(2, 100),
+        /// the most tokens of outputs in one call (default 24000)
+        #[on(REDUCE)]
+        pub group_tokens: Option<Spanned<u64>> => Integer(1, 10_000_000),
+        /// further instructions for the model that merges
+        #[on(REDUCE)]
+        pub instructions: Option<Text>,
+        /// how votes are counted
+        #[on(REDUCE)]
+        pub vote: Option<VoteSettings>,
+        /// how programs over outputs are run
+        #[on(REDUCE)]
+        pub rlm: Option<RlmSettings>,
+        /// fewer outputs than this are a failure (default 1)
+        #[on(REDUCE)]
+        pub min_sources: Option<Spanned<u64>> => SOURCES,
+        /// when it begins with what is there, after the workflow's start
+        #[on(REDUCE)]
+        pub deadline: Option<Spanned<Duration>>,
+        /// The model that merges: keys of agents.
+        #[by(read::asked::own_model)]
+        pub agent: Box<AgentStep>,
+    } with {
+        /// What people call the sources, in the order of `of`; files of this kind have no key for it.
+        pub titles: Vec<Option<String>> = |_| Vec::new(),
+    } judge read::reduce::judge_reduce
 }
 
-/// `vote` of a reduce step.
-#[derive(Debug, Clone, Default)]
-pub struct VoteSettings {
-    /// `method` (default majority).
-    pub method: Option<Spanned<VoteWord>>,
-    /// `threshold`: the share that wins, over 0 and up to 1 (default 0.66).
-    pub threshold: Option<Spanned<f64>>,
-    /// `field` (default `vote`; `ranking` for ranked votes).
-    pub field: Option<Spanned<String>>,
-    /// `options`, in order.
-    pub options: Names,
-    /// `tie` (default undecided).
-    pub tie: Option<Spanned<Tie>>,
-    /// `quorum` (default 1).
-    pub quorum: Option<Spanned<u64>>,
+section! {
+    /// `vote` of a reduce step.
+    #[derive(Debug, Clone, Default)]
+    pub struct VoteSettings = "vote", "`vote`" {
+        /// the rule (default majority)
+        pub method: Option<Spanned<VoteWord>>,
+        /// with `method: threshold`: the share of the votes cast that wins (default 0.66)
+        pub threshold: Option<Spanned<f64>> => Number(f64::MIN_POSITIVE, 1.0),
+        /// field of an output that holds the vote (default `vote`; `ranking` for ranked votes)
+        #[by(read::fixed::fixed)]
+        pub field: Option<Spanned<String>>,
+        /// what may be voted for, in order (default anything)
+        pub options: Names = Names::new(),
+        /// what a tie comes to (default undecided)
+        pub tie: Option<Spanned<Tie>>,
+        /// how many votes there must be, abstentions not counted (default 1)
+        pub quorum: Option<Spanned<u64>> => SOURCES,
+    } judge read::reduce::judge_vote
 }
+
+/// The most outputs that a step can ask for.
+pub(in crate::source) const SOURCES: Shape = Shape::Integer(1, 1_000_000);
 
 /// The rules of a vote, as they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,42 +88,56 @@ pub enum VoteWord {
     Ranked,
 }
 
-/// `rlm` of a reduce step.
-#[derive(Debug, Clone, Default)]
-pub struct RlmSettings {
-    /// `max_turns` (default 8).
-    pub max_turns: Option<Spanned<u64>>,
-    /// `max_depth` (default 3).
-    pub max_depth: Option<Spanned<u64>>,
-    /// `max_calls` (default 200).
-    pub max_calls: Option<Spanned<u64>>,
-    /// `time`: for all programs of one level (default 60 s).
-    pub time: Option<Spanned<Duration>>,
-    /// `memory_mb` (default 512).
-    pub memory_mb: Option<Spanned<u64>>,
-    /// `metadata_chars` (default 8 000).
-    pub metadata_chars: Option<Spanned<u64>>,
-    /// `model`: the model that `llm` asks; `None` means the one that merges.
-    pub model: Option<Text>,
+section! {
+    /// `rlm` of a reduce step.
+    #[derive(Debug, Clone, Default)]
+    pub struct RlmSettings = "rlm", "`rlm`" {
+        /// programs that the root model may write (default 8)
+        pub max_turns: Option<Spanned<u64>> => Integer(1, 100),
+        /// how deep programs may start programs (default 3)
+        pub max_depth: Option<Spanned<u64>> => Integer(0, 10),
+        /// model calls that one level may ask for (default 200)
+        pub max_calls: Option<Spanned<u64>> => Integer(1, 100_000),
+        /// time for all programs of one level, without waiting (default 60s)
+        pub time: Option<Spanned<Duration>>,
+        /// memory of a program in MiB (default 512)
+        pub memory_mb: Option<Spanned<u64>> => Integer(16, 65_536),
+        /// characters that the root model sees of the outputs' description (default 8000)
+        pub metadata_chars: Option<Spanned<u64>> => Integer(500, 1_000_000),
+        /// the model that `llm` asks (default the one that writes the programs)
+        pub model: Option<Text>,
+    }
 }
 
-/// `type: verify`.
-#[derive(Debug, Clone)]
-pub struct VerifyStep {
-    /// `of`: the step whose answer is examined; `None` means the only one that it needs.
-    pub of: Option<Spanned<String>>,
-    /// `query`: what the answer must answer (template).
-    pub query: Option<Text>,
-    /// `constraints`: what it must keep to (template).
-    pub constraints: Option<Text>,
-    /// `assessor`: the model that looks for what is wrong.
-    pub assessor: Box<AgentStep>,
-    /// `repairer`: the model that corrects.
-    pub repairer: Box<AgentStep>,
-    /// `rounds`: how often it may be corrected, 0 to 10 (default 2).
-    pub rounds: Option<Spanned<u64>>,
-    /// `severity`: from here on a finding must be corrected (default medium).
-    pub severity: Option<Spanned<Severity>>,
-    /// `when_open: report | fail` (default report).
-    pub fail_when_open: bool,
+section! {
+    /// `type: verify`.
+    #[derive(Debug, Clone)]
+    pub struct VerifyStep of steps {
+        /// what the answer must keep to
+        #[on(VERIFY)]
+        pub constraints: Option<Text>,
+        /// the model that looks for what is wrong
+        #[by(read::asked::asked_model)]
+        #[on(VERIFY)]
+        pub assessor: Box<AgentStep> => Object(&ASKED),
+        /// the model that corrects
+        #[by(read::asked::asked_model)]
+        #[on(VERIFY)]
+        pub repairer: Box<AgentStep> => Object(&ASKED),
+        /// how often the answer may be corrected (default 2)
+        #[on(VERIFY)]
+        pub rounds: Option<Spanned<u64>> => Integer(0, 10),
+        /// from here on a finding must be corrected (default medium)
+        #[on(VERIFY)]
+        pub severity: Option<Spanned<Severity>>,
+        /// what findings that remain come to (default report)
+        #[by(read::reduce::fails)]
+        #[on(VERIFY)]
+        pub fail_when_open as "when_open": bool => Choice(&["report", "fail"]),
+        /// The step whose answer is examined; `None` means the only one that it needs.
+        #[by(read::fixed::fixed)]
+        pub of: Option<Spanned<String>>,
+        /// What the answer must answer (template).
+        pub query: Option<Text>,
+    } judge read::reduce::judge_verify
 }

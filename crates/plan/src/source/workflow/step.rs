@@ -5,9 +5,16 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::super::capability::Capabilities;
+use super::super::keys::flow::{JOIN, NEEDS, ON_ERROR, ROUTES};
+use super::super::keys::output::OUTPUT;
+use super::super::keys::reduce::ASKED;
 use super::super::output::OutputField;
-use super::super::settings::{PluginUse, Provider, Sandbox, Timeouts};
+use super::super::read::{self, Fields};
+use super::super::section::{FromNode, section};
+use super::super::settings::{PLUGINS, PluginUse, Provider, Sandbox, Timeouts};
+use super::super::shape::{Shape, WINDOW};
 use super::super::text::{Spanned, Text};
+use super::super::words::{CONTEXT_TIERS, EFFORTS};
 use super::{
     Budget, Entry, ErrorRoute, GateStep, GoalStep, Join, Labels, Names, Need, OnUnknown, PhaseStep,
     QuestionsStep, ReduceStep, Retry, Route, ScriptStep, SetStep, TerminateStep, ToolStep, VerifyStep,
@@ -47,46 +54,72 @@ impl Step {
     }
 }
 
-/// Keys that every kind of step has; groups have them too, without `input`, `expects`,
-/// `repair_input`, `retry`, `on_unknown`, `idempotent`.
-#[derive(Debug, Clone)]
-pub struct Common {
-    /// `description`.
-    pub description: Option<Spanned<String>>,
-    /// `input`: references for explicit context, as written (`plan.output.x?`).
-    pub input: Names,
-    /// `expects`: what the step relies on in outputs of others, by their name.
-    pub expects: IndexMap<String, Entry<OutputSchema>>,
-    /// `repair_input`: the model that puts an output into the expected shape; `None` means that nobody does.
-    pub repair_input: Option<Box<AgentStep>>,
-    /// `routes`, with the place of the key.
-    pub routes: Vec<Route>,
-    /// Place of the key `routes` if it was written, even as an empty list.
-    pub routes_key: Option<Span>,
-    /// `needs`.
-    pub needs: Vec<Need>,
-    /// `join`; `None` means all.
-    pub join: Option<Spanned<Join>>,
-    /// `on_error`.
-    pub on_error: Vec<ErrorRoute>,
-    /// `retry`; `None` means the default of the kind.
-    pub retry: Option<Retry>,
-    /// `timeout`: bounds the task over all its attempts.
-    pub timeout: Option<Spanned<Duration>>,
-    /// `max_wait`: bounds how long an attempt waits for its permit.
-    pub max_wait: Option<Spanned<Duration>>,
-    /// `on_unknown`; `None` means the default of the kind.
-    pub on_unknown: Option<Spanned<OnUnknown>>,
-    /// `idempotent`.
-    pub idempotent: Option<Spanned<bool>>,
-    /// `labels`.
-    pub labels: Labels,
-    /// `budget`: agents and groups have it.
-    pub budget: Option<Budget>,
-    /// `resources`: agents, scripts and tools have them.
-    pub resources: IndexMap<String, Entry<u64>>,
-    /// Place of the whole step.
-    pub span: Span,
+section! {
+    /// Keys that every kind of step has. Groups have those of them that their tables have.
+    #[derive(Debug, Clone)]
+    pub struct Common of steps {
+        /// what it is for
+        #[on(ALL)]
+        pub description: Option<Spanned<String>>,
+        /// references that the step sees in explicit mode
+        #[on(ALL)]
+        pub input: Names = Names::new(),
+        /// what the step relies on in outputs of others: fields by the step's name
+        #[by(read::asked::expects)]
+        #[on(ALL)]
+        pub expects: IndexMap<String, Entry<OutputSchema>> => Map(&OUTPUT),
+        /// whether, and by which model, an output is put into the expected shape
+        #[by(read::asked::repair_input)]
+        #[on(ALL)]
+        pub repair_input: Option<Box<AgentStep>> => OneOf(&[Boolean, Object(&ASKED)]),
+        /// where to go afterwards; the first that fits is taken
+        #[by(read::flow::routes)]
+        #[on(ALL & !TERMINATE)]
+        #[instead("a terminate step ends the workflow, nothing comes after it")]
+        pub routes: Vec<Route> => ROUTES,
+        /// steps that must have ended before
+        #[by(read::flow::needs)]
+        #[on(ALL)]
+        pub needs: Vec<Need> => NEEDS,
+        /// how many of the needs must be met (default all)
+        #[by(read::flow::join)]
+        #[on(ALL)]
+        pub join: Option<Spanned<Join>> => JOIN,
+        /// where to go when the step fails
+        #[by(read::flow::on_error)]
+        #[on(ALL)]
+        pub on_error: Vec<ErrorRoute> => ON_ERROR,
+        /// further attempts after a failure
+        #[on(ALL)]
+        pub retry: Option<Retry>,
+        /// bound of the step over all its attempts: seconds, or a text such as `5m`
+        #[on(ALL)]
+        pub timeout: Option<Spanned<Duration>>,
+        /// how long an attempt may wait for its permit; then it fails as `capacity`
+        #[on(ALL)]
+        pub max_wait: Option<Spanned<Duration>>,
+        /// what to do with an attempt that a crash cut off
+        #[on(ALL)]
+        pub on_unknown: Option<Spanned<OnUnknown>>,
+        /// whether the step may be repeated without harm
+        #[on(ALL)]
+        pub idempotent: Option<Spanned<bool>>,
+        /// priority, class and tenant
+        #[on(ALL)]
+        pub labels: Labels = Labels::default(),
+        /// what it needs besides a permit, such as `{gpu: 1}`
+        #[by(read::budget::resources)]
+        #[on(AGENT | SCRIPT | TOOL)]
+        pub resources: IndexMap<String, Entry<u64>> => Map(&Integer(1, 1_000_000_000)),
+        /// what all its tasks together may spend
+        #[on(MODEL)]
+        pub budget: Option<Budget>,
+    } with {
+        /// Place of the key `routes` if it was written, even as an empty list.
+        pub routes_key: Option<Span> = read::flow::place_of_routes,
+        /// Place of the whole step.
+        pub span: Span = Fields::place,
+    }
 }
 
 impl Common {
@@ -142,74 +175,128 @@ pub enum StepKind {
     Verify(Box<VerifyStep>),
     /// A persona does its part of a pipeline; no key of a file stands for it.
     Phase(Box<PhaseStep>),
-    /// A sentence becomes tasks, and their results an answer.
+    /// A goal in words becomes tasks, and their results an answer.
     Goal(Box<GoalStep>),
     /// Its type could not be read (which is reported); only its name and its edges are known.
     Unknown,
 }
 
-/// `type: agent` (or no type).
-#[derive(Debug, Clone, Default)]
-pub struct AgentStep {
-    /// Provider of this step; `None` means the workflow's.
-    pub provider: Option<Provider>,
-    /// Model (template).
-    pub model: Option<Text>,
-    /// Models in the order in which they are asked.
-    pub models: Option<Names>,
-    /// Prompt (template); `None` when absent.
-    pub prompt: Option<Text>,
-    /// System prompt (template).
-    pub system_prompt: Option<Text>,
-    /// `None` = all tools of the workflow, empty = none.
-    pub tools: Option<Names>,
-    /// Variables whose values the model may see.
-    pub secrets: Option<Names>,
-    /// Schema of the output; `None` when absent or empty.
-    pub output: Option<OutputSchema>,
-    /// Raw text or envelope.
-    pub output_mode: Option<Spanned<OutputMode>>,
-    /// `timeout_seconds`: like `timeout` of every kind; both at once is reported.
-    pub timeout_seconds: Option<Spanned<Duration>>,
-    /// Bounds of the parts of one request; what is absent is the workflow's.
-    pub timeouts: Timeouts,
-    /// Bound of one session.
-    pub max_session: Option<Spanned<Duration>>,
-    /// Randomness of the answers; `None` means the workflow's.
-    pub temperature: Option<Spanned<f64>>,
-    /// Output tokens of one answer; `None` means the workflow's.
-    pub max_tokens: Option<Spanned<u64>>,
-    /// Tokens that the model can take in; `None` means the workflow's.
-    pub context_window: Option<Spanned<u64>>,
-    /// Bound of the tool loop.
-    pub max_agent_iterations: Option<Spanned<u64>>,
-    /// What bounds the conversation.
-    pub capabilities: Capabilities,
-    /// Conversation shared between steps (vendor key).
-    pub session_key: Option<Spanned<String>>,
-    /// Chat with a person.
-    pub dialog: Option<Dialog>,
-    /// Effort of reasoning (level or template).
-    pub reasoning_effort: Option<Text>,
-    /// Context size class (vendor key; value or template).
-    pub context_tier: Option<Text>,
-    /// A second model that grades the answer.
-    pub validator: Option<Validator>,
-    /// What the answer must meet.
-    pub success_criteria: Option<SuccessCriteria>,
-    /// The model that puts an answer into shape; `None` means the workflow's.
-    pub repair_model: Option<Spanned<String>>,
-    /// Vendor key.
-    pub sandbox: Option<Sandbox>,
-    /// Directory (template), relative to the workflow file.
-    pub working_dir: Option<Text>,
-    /// `dependency_outputs`: outputs of what it needs stand behind its prompt, each up to so many tokens.
-    pub dependency_outputs: Option<Spanned<u64>>,
-    /// `None` inherits, empty = none.
-    pub skills: Option<Names>,
-    /// `None` inherits, empty = none.
-    pub plugins: Option<Vec<Spanned<PluginUse>>>,
+section! {
+    /// `type: agent` (or no type), and what every model has that a step asks. What is absent is the workflow's.
+    #[derive(Debug, Clone, Default)]
+    pub struct AgentStep of steps {
+        /// model service of this step: a name, or a name with settings
+        #[on(MODEL)]
+        #[ignored_on(GATE)]
+        pub provider: Option<Provider>,
+        /// model of this step
+        #[on(MODEL)]
+        #[ignored_on(GATE)]
+        pub model: Option<Text>,
+        /// models of this step: the next one is asked when one cannot answer
+        #[by(read::agent::models_of_step)]
+        #[on(MODEL)]
+        pub models: Option<Names>,
+        /// what the model (or the person) is asked; of a reduce step: what the model that merges is asked, instead of our words
+        #[on(AGENT | PEOPLE | REDUCE)]
+        #[required_on(GATE)]
+        #[instead("a verify step has `query`, and `prompt` in `assessor` and `repairer`; a goal has `goal`")]
+        pub prompt: Option<Text>,
+        /// instructions for the model
+        #[on(ANSWER | GOAL)]
+        #[ignored_on(PEOPLE)]
+        pub system_prompt: Option<Text>,
+        /// tools that it may use (default all, `[]` none)
+        #[on(AGENT | GOAL)]
+        #[ignored_on(GATE)]
+        pub tools: Option<Names>,
+        /// variables whose values the model may see; all other known secrets are masked
+        #[on(AGENT)]
+        pub secrets: Option<Names>,
+        /// fields of the output
+        #[by(read::output::output_fields)]
+        #[on(ANSWER | SCRIPT | TOOL)]
+        #[ignored_on(GATE | SET | WORKFLOW)]
+        #[instead("a terminate step has `output_template`; questions and wait steps have a fixed output")]
+        pub output: Option<OutputSchema> => OUTPUT,
+        /// raw text, or JSON where there is any
+        #[on(AGENT)]
+        pub output_mode: Option<Spanned<OutputMode>>,
+        /// bound of the step in seconds
+        #[on(AGENT)]
+        #[instead("use `timeout`, which every type of step has")]
+        pub timeout_seconds: Option<Spanned<Duration>> => Seconds(1.0),
+        /// bounds of the parts of a request (default the workflow's); of a script, `idle`: how long it may write nothing
+        #[on(MODEL | SCRIPT)]
+        pub timeouts: Timeouts = Timeouts::default(),
+        /// seconds for one session
+        #[on(MODEL)]
+        #[ignored_on(PEOPLE)]
+        pub max_session as "max_session_seconds": Option<Spanned<Duration>> => Seconds(1.0),
+        /// rounds of the tool loop
+        #[on(AGENT | GOAL)]
+        #[ignored_on(PEOPLE)]
+        pub max_agent_iterations: Option<Spanned<u64>> => Integer(1, 500),
+        /// what bounds the conversation (default the workflow's)
+        #[by(read::capability::capabilities)]
+        #[on(ANSWER | GOAL)]
+        pub capabilities: Capabilities,
+        /// tokens that the model can take in (default the workflow's)
+        #[on(MODEL)]
+        pub context_window: Option<Spanned<u64>> => WINDOW,
+        /// randomness of the answers (default the workflow's)
+        #[on(MODEL)]
+        pub temperature: Option<Spanned<f64>> => Number(0.0, 2.0),
+        /// output tokens of one answer (default the workflow's)
+        #[on(MODEL)]
+        pub max_tokens: Option<Spanned<u64>> => Integer(1, 200_000),
+        /// what the answer must meet: a second model checks it
+        #[by(read::capability::success_criteria)]
+        #[on(ANSWER)]
+        pub success_criteria: Option<SuccessCriteria> => OneOf(&[Text, SuccessCriteria::SHAPE]),
+        /// model that puts the answer into shape when the agent's own could not
+        #[by(read::fixed::fixed)]
+        #[on(MODEL)]
+        pub repair_model: Option<Spanned<String>>,
+        /// conversation shared between steps (claude-agent-sdk only)
+        #[by(read::fixed::fixed)]
+        #[on(AGENT)]
+        pub session_key: Option<Spanned<String>>,
+        /// chat with a person
+        #[on(AGENT)]
+        pub dialog: Option<Dialog>,
+        /// how hard to think
+        #[by(read::agent::effort)]
+        #[on(MODEL)]
+        pub reasoning_effort as "reasoning": Option<Text> => Reasoning::SHAPE,
+        /// context size class (copilot only)
+        #[on(AGENT)]
+        pub context_tier: Option<Text> => ChoiceOrTemplate(CONTEXT_TIERS),
+        /// a second model that grades the answer
+        #[on(ANSWER)]
+        pub validator: Option<Validator>,
+        /// sandbox of the step (aca only)
+        #[on(AGENT)]
+        pub sandbox: Option<Sandbox>,
+        /// directory of the step
+        #[on(AGENT | GOAL | SCRIPT)]
+        pub working_dir: Option<Text>,
+        /// whether the outputs of what it needs stand behind its prompt: true, or the most tokens of each
+        #[by(read::asked::dependency_outputs)]
+        #[on(AGENT)]
+        pub dependency_outputs: Option<Spanned<u64>> => OneOf(&[Boolean, DEPENDENCY_TOKENS]),
+        /// skills (default inherited, `[]` none)
+        #[on(ANSWER | GOAL)]
+        pub skills: Option<Names>,
+        /// plugins (default inherited, `[]` none)
+        #[by(read::runtime::plugins)]
+        #[on(AGENT)]
+        pub plugins: Option<Vec<PluginUse>> => PLUGINS,
+    } judge read::agent::judge_agent
 }
+
+/// The most tokens of one output that stands behind a prompt.
+pub(in crate::source) const DEPENDENCY_TOKENS: Shape = Shape::Integer(1, 1_000_000);
 
 /// Fields of an output by name, with the place of the key `output`.
 #[derive(Debug, Clone)]
@@ -229,35 +316,55 @@ pub enum OutputMode {
     Envelope,
 }
 
-/// `dialog`.
-#[derive(Debug, Clone)]
-pub struct Dialog {
-    /// Decides whether a chat is opened.
-    pub trigger_prompt: Text,
-    /// Place of the block.
-    pub span: Span,
+section! {
+    /// `dialog`.
+    #[derive(Debug, Clone)]
+    pub struct Dialog = "dialog", "`dialog`" {
+        /// decides whether a chat is opened
+        pub trigger_prompt: Text,
+    } with {
+        /// Place of the block.
+        pub span: Span = Fields::place,
+    }
 }
 
-/// `validator`.
-#[derive(Debug, Clone)]
-pub struct Validator {
-    /// What a good answer is (template).
-    pub criteria: Text,
-    /// The model that grades (template).
-    pub model: Option<Text>,
-    /// Re-runs with feedback, 0 or 1 (default 1).
-    pub max_retries: u32,
-    /// Place of the block.
-    pub span: Span,
+section! {
+    /// `reasoning` of an agent.
+    #[derive(Debug, Clone)]
+    pub struct Reasoning = "reasoning", "`reasoning`" {
+        /// how hard to think
+        pub effort: Text => ChoiceOrTemplate(EFFORTS),
+    }
 }
 
-/// `success_criteria`: a text, or a text with settings.
-#[derive(Debug, Clone)]
-pub struct SuccessCriteria {
-    /// What the answer must meet.
-    pub criteria: Spanned<String>,
-    /// The model that judges; `None` means the agent's.
-    pub model: Option<Spanned<String>>,
-    /// How often a rejected answer is asked for again (default 1).
-    pub max_retries: u32,
+section! {
+    /// `validator`.
+    #[derive(Debug, Clone)]
+    pub struct Validator = "validator", "`validator`" {
+        /// what a good answer is
+        pub criteria: Text,
+        /// the model that grades
+        pub model: Option<Text>,
+        /// re-runs with feedback (default 1)
+        pub max_retries: u32 = 1 => Integer(0, 1),
+    } with {
+        /// Place of the block.
+        pub span: Span = Fields::place,
+    } judge read::agent::judge_validator
+}
+
+section! {
+    /// `success_criteria`; a text alone stands for its `criteria`.
+    #[derive(Debug, Clone)]
+    pub struct SuccessCriteria = "success_criteria", "`success_criteria`" {
+        /// what the answer must meet
+        #[by(read::fixed::fixed)]
+        #[required = true]
+        pub criteria: Spanned<String>,
+        /// the model that judges
+        #[by(read::fixed::fixed)]
+        pub model: Option<Spanned<String>>,
+        /// how often a rejected answer is asked for again (default 1)
+        pub max_retries: u32 = 1 => Integer(0, 10),
+    }
 }

@@ -2,20 +2,32 @@
 
 use indexmap::IndexMap;
 
+use super::super::read;
+use super::super::section::section;
 use super::super::text::{Spanned, Text};
 use super::{Entry, OutputSchema};
 
-/// `type: tool`.
-#[derive(Debug, Clone)]
-pub struct ToolStep {
-    /// The server that has the tool; `None` means the only one there is.
-    pub server: Option<Spanned<String>>,
-    /// The tool, as its server names it; `None` when it is missing (which is reported).
-    pub tool: Option<Spanned<String>>,
-    /// What it is called with.
-    pub arguments: Arguments,
-    /// Schema of the output; `None` when absent or empty.
-    pub output: Option<OutputSchema>,
+section! {
+    /// `type: tool`.
+    #[derive(Debug, Clone)]
+    pub struct ToolStep of steps {
+        /// MCP server that has the tool (default the only one)
+        #[by(read::fixed::fixed)]
+        #[on(TOOL)]
+        pub server: Option<Spanned<String>>,
+        /// the tool, as its server names it
+        #[by(read::fixed::fixed)]
+        #[on(TOOL)]
+        #[required_on(TOOL)]
+        pub tool: Option<Spanned<String>>,
+        /// what it is called with: values whose texts are templates
+        #[by(read::tool::arguments)]
+        #[on(TOOL)]
+        pub arguments: Arguments => Map(&Any),
+        /// Schema of the output; `None` when absent or empty.
+        #[by(read::output::output_fields)]
+        pub output: Option<OutputSchema>,
+    }
 }
 
 /// Arguments by name, in the order of the file.

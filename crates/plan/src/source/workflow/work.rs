@@ -2,48 +2,59 @@
 
 use std::time::Duration;
 
+use super::super::read;
+use super::super::section::section;
 use super::super::settings::Timeouts;
+use super::super::shape::TEMPLATE_MAP;
 use super::super::text::{Spanned, Text};
 use super::{OutputSchema, References, Templates};
 
-/// `type: script`.
-#[derive(Debug, Clone)]
-pub struct ScriptStep {
-    /// Program (template); `None` when it is missing (which is reported).
-    pub command: Option<Text>,
-    /// Arguments (templates).
-    pub args: Vec<Text>,
-    /// Further environment, values kept as references.
-    pub env: References,
-    /// Directory (template), relative to the process.
-    pub working_dir: Option<Text>,
-    /// Standard input (template); `None` inherits.
-    pub stdin: Option<Text>,
-    /// Schema of the JSON object on stdout; an empty one means any object.
-    pub output: Option<OutputSchema>,
-    /// How long it may write nothing (`idle`); it has no other parts.
-    pub timeouts: Timeouts,
+section! {
+    /// `type: script`.
+    #[derive(Debug, Clone)]
+    pub struct ScriptStep of steps {
+        /// program to run
+        #[by(read::work::non_blank)]
+        #[on(SCRIPT)]
+        #[required_on(SCRIPT)]
+        #[ignored_on(AGENT | PEOPLE)]
+        pub command: Option<Text>,
+        /// its arguments
+        #[on(SCRIPT)]
+        #[ignored_on(AGENT | PEOPLE | WORKFLOW)]
+        pub args: Vec<Text> = Vec::new(),
+        /// further environment
+        #[by(read::work::references)]
+        #[on(SCRIPT)]
+        #[ignored_on(AGENT | PEOPLE | WORKFLOW)]
+        pub env: References => TEMPLATE_MAP,
+        /// standard input (default inherited)
+        #[on(SCRIPT)]
+        pub stdin: Option<Text>,
+        /// Directory (template), relative to the process.
+        pub working_dir: Option<Text>,
+        /// Schema of the JSON object on stdout; an empty one means any object.
+        #[by(read::output::output_schema)]
+        pub output: Option<OutputSchema>,
+        /// How long it may write nothing (`idle`); it has no other parts.
+        pub timeouts: Timeouts = Timeouts::default(),
+    }
 }
 
-/// `type: set`.
-#[derive(Debug, Clone)]
-pub struct SetStep {
-    /// What is computed; `None` when missing or given twice (which is reported).
-    pub what: Option<SetWhat>,
-}
-
-/// One value or several.
-#[derive(Debug, Clone)]
-pub enum SetWhat {
-    /// The output is this value.
-    Value {
-        /// The template.
-        value: Text,
-        /// How its text is read.
-        output_type: Spanned<SetType>,
-    },
-    /// The output is a map of these.
-    Values(Templates),
+section! {
+    /// `type: set`: one value, or several.
+    #[derive(Debug, Clone)]
+    pub struct SetStep of steps {
+        /// template of the one value
+        #[on(SET)]
+        pub value: Option<Text>,
+        /// templates of several values
+        #[on(SET)]
+        pub values: Option<Templates>,
+        /// how the text of `value` is read (default auto)
+        #[on(SET)]
+        pub output_type: Option<Spanned<SetType>>,
+    } judge read::work::judge_set
 }
 
 /// How the rendered text of a `set` step is read.
@@ -60,13 +71,47 @@ pub enum SetType {
     Dict,
 }
 
-/// `type: wait`.
-#[derive(Debug, Clone)]
-pub struct WaitStep {
-    /// How long; `None` when missing or wrong (which is reported).
-    pub duration: Option<WaitDuration>,
-    /// Why (template).
-    pub reason: Option<Text>,
+section! {
+    /// `type: terminate`.
+    #[derive(Debug, Clone)]
+    pub struct TerminateStep of steps {
+        /// how the workflow ends
+        #[by(read::work::status)]
+        #[on(TERMINATE)]
+        #[required_on(TERMINATE)]
+        pub status: Spanned<TerminateStatus>,
+        /// why
+        #[by(read::work::non_blank)]
+        #[on(TERMINATE | WAIT)]
+        #[required_on(TERMINATE)]
+        pub reason: Option<Text>,
+        /// output instead of the workflow's
+        #[on(TERMINATE)]
+        pub output_template: Option<Templates>,
+    }
+}
+
+/// How a terminate step ends the workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum TerminateStatus {
+    Success,
+    Failed,
+}
+
+section! {
+    /// `type: wait`.
+    #[derive(Debug, Clone)]
+    pub struct WaitStep of steps {
+        /// how long: seconds, a text such as `5m`, or a template
+        #[by(read::work::wait_duration)]
+        #[on(WAIT)]
+        #[required_on(WAIT)]
+        #[instead("use `timeout` to bound a step")]
+        pub duration: Option<WaitDuration> => OneOf(&[Duration, Template]),
+        /// Why (template).
+        pub reason: Option<Text>,
+    }
 }
 
 /// How long to wait.
@@ -78,32 +123,21 @@ pub enum WaitDuration {
     Template(Text),
 }
 
-/// `type: terminate`.
-#[derive(Debug, Clone)]
-pub struct TerminateStep {
-    /// How the workflow ends.
-    pub status: Spanned<TerminateStatus>,
-    /// Why (template); `None` when it is missing (which is reported).
-    pub reason: Option<Text>,
-    /// Output instead of the workflow's (templates).
-    pub output_template: Option<Templates>,
-}
-
-/// How a terminate step ends the workflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum TerminateStatus {
-    Success,
-    Failed,
-}
-
-/// `type: workflow`.
-#[derive(Debug, Clone)]
-pub struct WorkflowStep {
-    /// Path beside this file; `None` when it is missing (which is reported).
-    pub workflow: Option<Spanned<String>>,
-    /// Inputs of the child (templates); `None` forwards the parent's.
-    pub input_mapping: Option<Templates>,
-    /// Bound of nesting below this step.
-    pub max_depth: Option<Spanned<u64>>,
+section! {
+    /// `type: workflow`.
+    #[derive(Debug, Clone)]
+    pub struct WorkflowStep of steps {
+        /// path of the workflow file
+        #[by(read::work::workflow_path)]
+        #[on(WORKFLOW)]
+        #[required_on(WORKFLOW)]
+        #[ignored_on(AGENT | PEOPLE | SCRIPT)]
+        pub workflow: Option<Spanned<String>>,
+        /// inputs of the workflow (default: this one's inputs)
+        #[on(WORKFLOW)]
+        pub input_mapping: Option<Templates>,
+        /// bound of nesting (of a goal: default 4)
+        #[on(WORKFLOW | GOAL)]
+        pub max_depth: Option<Spanned<u64>> => Integer(1, 10),
+    }
 }

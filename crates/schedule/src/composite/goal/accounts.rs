@@ -1,6 +1,6 @@
 //! What is left of the budgets that a goal stands under, and whether that is enough to split a task.
 //!
-//! Splitting pays for who takes the task apart and who puts the parts together, besides the parts: where little is left,
+//! Splitting pays for taking the task apart and for putting the parts together, besides the parts: where little is left,
 //! that is better spent on the work. Whether a call can be paid at all is not decided here.
 
 use crate::state::{State, TaskIx};

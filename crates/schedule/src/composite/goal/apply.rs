@@ -16,10 +16,10 @@ const REASON: usize = 600;
 impl View<'_> {
     /// Something about a goal has changed: all that follows.
     pub(super) fn next_of_goal(&self, goal: TaskIx, changed: &[TaskIx]) -> Vec<Step> {
-        // Whoever was asked for a task and has ended has changed the task.
-        let touched: Vec<TaskIx> = changed.iter().copied().filter(|task| self.is_goal_task(*task)).collect();
-        let mut steps: Vec<Step> = touched.iter().flat_map(|on| self.collect_further(*on, changed)).collect();
-        let decisions = self.decisions(goal, &touched);
+        // A role that was asked for a task and has ended has changed the task.
+        let dirty: Vec<TaskIx> = changed.iter().copied().filter(|task| self.is_goal_task(*task)).collect();
+        let mut steps: Vec<Step> = dirty.iter().flat_map(|on| self.collect_further(*on, changed)).collect();
+        let decisions = self.decisions(goal, &dirty);
         debug_assert!(
             !decisions.is_empty() || !steps.is_empty() || self.is_settled(goal),
             "something was overlooked"
@@ -89,7 +89,7 @@ impl View<'_> {
         std::iter::once(Step::Spawn { on, children }).chain(dropped.into_iter().map(note)).collect()
     }
 
-    /// The same again after the back-off of whoever does it: base x 2^(failures - 1).
+    /// The same again after the back-off of its worker: base x 2^(failures - 1).
     fn retry_item(&self, goal: TaskIx, item: TaskIx) -> Step {
         let executor = self.goal_of(goal).and_then(|(_, spec)| spec.roles.get(&Role::Execute).copied());
         let retry = executor.map(|node| self.workflow_of(goal).node(node).retry.clone());
@@ -103,13 +103,13 @@ impl View<'_> {
         Step::SucceedWith { on: task, output }
     }
 
-    /// What follows from what has changed: for the goal once nobody works for it any more, else for those tasks.
-    fn decisions(&self, goal: TaskIx, touched: &[TaskIx]) -> Vec<Decision> {
+    /// What follows from what has changed: for the goal once no role works for it any more, else for those tasks.
+    fn decisions(&self, goal: TaskIx, dirty: &[TaskIx]) -> Vec<Decision> {
         let Some((_, spec)) = self.goal_of(goal) else { return Vec::new() };
         if self.group(goal).open == 0 {
             return route::route(&self.goal_state(goal, spec, Past::Open, Some(self.outputs)));
         }
-        let changed: Vec<TaskIx> = touched.iter().copied().filter(|task| self.is_undecided(*task)).collect();
+        let changed: Vec<TaskIx> = dirty.iter().copied().filter(|task| self.is_undecided(*task)).collect();
         match changed.is_empty() {
             true => Vec::new(),
             false => {
@@ -139,7 +139,7 @@ impl State {
                 allowed => item.tools.extend(allowed),
             }
         }
-        // No tools named means any: whoever was to have one of them must not get all the others instead.
+        // No tools named means any: a task that was to have one of them must not get all the others instead.
         item.toolless |= item.tools.is_empty() && !unknown.is_empty();
         (item, unknown)
     }

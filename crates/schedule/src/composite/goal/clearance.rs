@@ -17,7 +17,7 @@ impl State {
             phase: self.node(goal).name.to_string(),
             persona: Some(role.word().to_owned()),
             depth: self.item_of(asks).map_or(0, |item| item.depth),
-            violation: Violation::Told,
+            violation: Violation::Reported,
             ..contract
         })
     }

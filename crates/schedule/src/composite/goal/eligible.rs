@@ -1,14 +1,14 @@
 //! Which tasks of a goal something may be decided about, and how many were made.
 //!
 //! Routing looks at what has changed alone, so that what a goal costs grows with what happens to it and not with how many
-//! tasks it has. A task has changed when it is made, when somebody who was asked for it or one of its children ends, when
+//! tasks it has. A task has changed when it is made, when a role that was asked for it or one of its children ends, when
 //! it is woken, and when the last of its inputs ends or one ends without a result. Invariant: whatever has not changed
 //! has nothing that could be decided.
 
 use crate::state::{State, TaskIx, TaskState};
 
 impl State {
-    /// Whether something could be decided about a task of a goal: nobody works for it at the moment.
+    /// Whether something could be decided about a task of a goal: no role works for it at the moment.
     pub(super) fn is_undecided(&self, task: TaskIx) -> bool {
         let state = &self.tasks[task];
         let idle = state.group.as_ref().is_none_or(|group| group.open == 0);
@@ -31,7 +31,7 @@ impl State {
         before.is_some_and(|before| self.item_of(before).is_some())
     }
 
-    /// Whether a goal goes on: nobody ends or stops it, and it waits for no person.
+    /// Whether a goal goes on: it is not being ended or stopped, and it waits for no person.
     pub(super) fn may_route(&self, goal: TaskIx) -> bool {
         let state = &self.tasks[goal];
         let ending = self.frame(state.place.frame).ending.is_some();

@@ -18,7 +18,7 @@ pub(crate) struct ItemProgress {
     pub strategy: Option<Action>,
     /// Of a role: the tools that it has called, each once.
     pub called: Vec<String>,
-    /// Somebody resumed the run to have it done: it is tried, however unlikely it was thought to be possible.
+    /// The run was resumed to have it done: it is tried, however unlikely it was thought to be possible.
     pub insisted: bool,
     /// Of a goal: how many tasks were made of it.
     pub made: u32,
@@ -61,14 +61,14 @@ impl State {
         Ok(())
     }
 
-    /// These were not done, and whoever resumes them wants them tried.
+    /// These were not done, and a resumed run tries them.
     pub(crate) fn insist_on(&mut self, rewound: &[TaskId]) {
         for item in rewound.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
             self.tasks[item].progress.get_or_insert_default().insisted = true;
         }
     }
 
-    /// Somebody called a tool. What is remembered of it is whether a task of a goal was done with it.
+    /// A tool was called. What is remembered of it is whether a task of a goal was done with it.
     pub(crate) fn tool_called(&mut self, id: &TaskId, tool: &str) -> Folded {
         if let Some(task) = self.tasks.find(id).filter(|task| self.goal_role(*task).is_some()) {
             let called = &mut self.tasks[task].progress.get_or_insert_default().called;
@@ -84,7 +84,7 @@ impl State {
         Ok(())
     }
 
-    /// What was due is asked now: whoever is asked knows for which way.
+    /// What was due is asked now: the child knows for which way.
     pub(super) fn note_strategy(&mut self, task: TaskIx, child: TaskIx) {
         let due = self.tasks[task].progress.as_mut().and_then(|progress| progress.due.take());
         if let Some(action) = due {

@@ -1,12 +1,12 @@
 //! Where what a goal knows comes from: its tasks, their ends and what they said.
 
 use super::planning::answer::{self, GoalAnswer};
-use super::planning::proposal::Proposal;
 use super::state::{Entry, GoalState, ItemState, Response, Standing};
 use crate::outputs::Outputs;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::{Answer, CauseKind, ChildKind, Failure, Item, Role, TaskId};
+use convoke_plan::goal_plan::Proposal;
 use convoke_plan::{Goal, Kind};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl State {
         None
     }
 
-    /// What a goal knows. Without outputs nobody has said anything that can be read.
+    /// What a goal knows. Without outputs no answer can be read.
     pub(crate) fn goal_state<'a>(
         &'a self,
         task: TaskIx,
@@ -93,7 +93,7 @@ impl State {
         let progress = self.tasks[task].progress.as_deref();
         let all = matches!(past, Past::Open | Past::Whole);
         let working = !all || items.iter().any(|item| item.parent.is_none() && item.ended().is_none());
-        // Nobody asks what a person's plan says while its tasks are worked on.
+        // The plan of a person is not needed while its tasks are worked on.
         let outputs_of_plan = outputs.filter(|_| !working);
         let approved_text = outputs_of_plan.and_then(|outputs| self.view(outputs).approved_plan(task));
         GoalState {
@@ -181,7 +181,7 @@ impl State {
         }
     }
 
-    /// The tools that whoever was asked for a task has called.
+    /// The tools that the roles asked for a task have called.
     fn called_for(&self, task: TaskIx) -> Vec<&str> {
         let members = self.tasks[task].group.iter().flat_map(|group| &group.members);
         let pursuits = members.filter_map(|member| self.tasks[*member].progress.as_deref());
@@ -208,7 +208,7 @@ impl State {
         Some((cause.kind, why.unwrap_or(cause.kind.words())))
     }
 
-    /// Whether somebody was asked for a task and has not answered: nothing is decided about it meanwhile.
+    /// Whether a role was asked for a task and has not answered: nothing is decided about it meanwhile.
     fn awaits_answer(&self, task: TaskIx) -> bool {
         let last = self.tasks[task].group.as_ref().and_then(|group| group.members.last().copied());
         last.is_some_and(|last| self.item_of(last).is_none() && !self.tasks[last].is_ended())
@@ -234,17 +234,17 @@ impl State {
             Ok(place) => Some(Entry::Child(place)),
             Err(_) => {
                 let (role, _) = self.goal_role(*member)?;
-                // Digests are made on the way to another question: who made them changes nothing about what comes next,
-                // unless nobody may go on that way.
+                // Digests are made on the way to another question: their tasks change nothing about what comes next,
+                // unless that way is closed.
                 let counts =
                     role != Role::Collect || !self.tasks[*member].is_ended() || self.ends_collecting(*member);
-                counts.then(|| Entry::Role(role, self.told(*member, role, outputs)))
+                counts.then(|| Entry::Role(role, self.response_of(*member, role, outputs)))
             }
         };
         members.filter_map(step).collect()
     }
 
-    fn told(&self, task: TaskIx, role: Role, outputs: Option<&dyn Outputs>) -> Response<'_> {
+    fn response_of(&self, task: TaskIx, role: Role, outputs: Option<&dyn Outputs>) -> Response<'_> {
         match (self.tasks[task].succeeded(), self.tasks[task].is_ended(), outputs) {
             (true, _, Some(outputs)) => Response::Answered(self.view(outputs).said(task, role)),
             (false, true, _) => Response::Failed(self.tasks[task].failure.as_deref()),

@@ -33,9 +33,8 @@ use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState, Todo};
 use crate::view::View;
 use convoke_model::{AgentCall, ChildKind, Class, Contract, Event, Failure, Usage, Work};
-use convoke_plan::{Goal, Kind, Node, NodeIx};
+use convoke_plan::{Kind, Node, NodeIx};
 use outcome::Status;
-use planning::{check, proposal};
 use serde_json::Value;
 
 /// A goal, and each task on the way to it. They are decided about as a whole.
@@ -109,7 +108,7 @@ impl Composite for GoalTask {
     fn falls_short(&self, state: &State, task: TaskIx, end: End) -> bool {
         match end {
             End::Succeeded => matches!(state.goal_status(task), Some(Status::Partial | Status::SkippedAll)),
-            // Whoever takes care of a goal that failed does not reach it thereby.
+            // A route that takes care of a failed goal does not reach it.
             End::Failed => matches!(state.node(task).kind, Kind::Goal(_)),
             End::Cancelled => state.was_cut_short(task),
             End::Skipped => false,
@@ -174,16 +173,4 @@ impl Composite for GoalTask {
     fn reopened(&self, state: &mut State, task: TaskIx) {
         state.todo(Todo::Group(task));
     }
-}
-
-/// Whether a person's plan for a goal can be carried out; else what is wrong with it.
-pub fn check_plan(goal: &Goal, text: &str) -> Result<(), String> {
-    let terms = check::Terms {
-        most: goal.bounds.max_tasks,
-        because: ("max_tasks", goal.bounds.max_tasks),
-        known: None,
-        skip_threshold: goal.skip_threshold,
-        vouched: true,
-    };
-    proposal::Proposal::read_text(text)?.check(terms)
 }

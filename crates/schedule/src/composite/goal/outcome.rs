@@ -93,7 +93,7 @@ fn instead_of<'s, 'a>(
 }
 
 /// Whether something of a task is missing: all of it, or one of the children that its result is made of, which was
-/// skipped, or accepted as failed by who put them together, or of which only the head was seen.
+/// skipped, or accepted as failed when they were put together, or of which only the head was seen.
 pub(super) fn lacks(state: &GoalState<'_>, item: &ItemState<'_>) -> bool {
     match item.ended() {
         Some(End::Succeeded) => {
@@ -143,14 +143,14 @@ impl View<'_> {
             false => verdict(&state),
         };
         let reason = lost.or_else(|| cause::shortcoming(&state)).unwrap_or_else(|| field("reason"));
-        let told = |item| {
-            let mut told = task_value(&state, item);
+        let value = |item| {
+            let mut value = task_value(&state, item);
             if goal.results {
-                told["result"] = self.result_of(item);
+                value["result"] = self.result_of(item);
             }
-            told
+            value
         };
-        let tasks: Vec<Value> = in_tree_order(&state).into_iter().map(told).collect();
+        let tasks: Vec<Value> = in_tree_order(&state).into_iter().map(value).collect();
         Some(json!({
             "message": within(&message, MESSAGE), "next_steps": within(&field("next_steps"), NEXT_STEPS),
             "issues": self.issues(task, &state, field("issues")), "reason": reason,
@@ -164,7 +164,7 @@ impl View<'_> {
         done.and_then(|task| self.json_of(task).get("result").cloned()).unwrap_or_default()
     }
 
-    /// What whoever answers says is wrong, and what was answered without having been put together.
+    /// What the finaliser says is wrong, and what was answered without having been put together.
     fn issues(&self, goal: TaskIx, state: &GoalState<'_>, said: String) -> String {
         let items = state.items.iter().filter(|item| item.ended() == Some(End::Succeeded));
         let items: Vec<TaskIx> = items.filter_map(|item| self.tasks.find(&item.id)).collect();
@@ -227,7 +227,7 @@ impl State {
     }
 }
 
-/// Each task before its children, and those before the next: an order that does not depend on who was faster.
+/// Each task before its children, and those before the next: an order that does not depend on speed.
 pub(super) fn in_tree_order<'s, 'a>(state: &'s GoalState<'a>) -> Vec<&'s ItemState<'a>> {
     let path = |item: &&ItemState<'_>| -> Vec<u32> {
         state.short(&item.id).split('/').filter_map(|number| number.parse().ok()).collect()
@@ -260,7 +260,7 @@ pub(crate) fn status_word(item: &ItemState<'_>) -> &'static str {
     }
 }
 
-/// Why a task ended as it did; of what went well, as far as somebody said.
+/// Why a task ended as it did; of what went well, as far as an answer says.
 pub(crate) fn reason(item: &ItemState<'_>) -> String {
     match item.ended() {
         Some(End::Failed) => item.failure.map(|failure| failure.message.clone()).unwrap_or_default(),
@@ -287,7 +287,7 @@ fn whole_reason(state: &GoalState<'_>, item: &ItemState<'_>) -> String {
     }
 }
 
-/// What whoever did a task said about it last. Of a task that was done nobody's words about a failure count.
+/// What the last worker of a task said about it. Of a task that was done, words about a failure do not count.
 fn last_said(item: &ItemState<'_>) -> Option<String> {
     use super::planning::answer::GoalAnswer;
     let succeeded = item.ended() == Some(End::Succeeded);

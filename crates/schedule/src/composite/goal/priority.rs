@@ -1,4 +1,4 @@
-//! Whose turn it is among those who work for one goal and wait for a permit.
+//! The order of the tasks of one goal that wait for a permit.
 //!
 //! Tasks become possible at different moments, so the order in which they are asked for does not say which of them is the
 //! most urgent. Invariant: the same order as that of the router, priority, depth, creation; the goal's own roles first.
@@ -7,9 +7,8 @@ use crate::state::{State, TaskIx};
 use convoke_model::Item;
 
 impl State {
-    /// The goal that somebody is asked for, and the place among all who are asked for it, smaller first. `None` for everybody
-    /// else.
-    pub fn turn_in_goal(&self, task: TaskIx) -> Option<(TaskIx, u64)> {
+    /// The goal that a task works for, and its place among all that work for it, smaller first. `None` for other tasks.
+    pub fn priority_in_goal(&self, task: TaskIx) -> Option<(TaskIx, u64)> {
         self.goal_role(task)?;
         let asker = self.tasks[task].place.within?;
         let (goal, _) = self.goal_of(asker)?;

@@ -1,7 +1,7 @@
 //! What a goal does again when its run is resumed.
 //!
 //! Two rules, for the goal and for each of its tasks. What was *cut off* (stopped, cancelled) goes on where it stood, as
-//! if nobody had stopped it. What *ended* and did not end well is done again: a task without children from its beginning;
+//! if it had not been stopped. What *ended* and did not end well is done again: a task without children from its beginning;
 //! one with children by those of the children made last that lack something, and whatever was asked and decided after
 //! them (putting together, other ways, waiting, a person's answer; for the goal: whether more is needed, and the answer)
 //! is forgotten. What needs a task that is done again begins anew. Everything else stays: what succeeded and was made
@@ -46,7 +46,7 @@ impl State {
         }
     }
 
-    /// Whether a goal had begun when something else ended it. Who lost a race was done without on purpose.
+    /// Whether a goal had begun when something else ended it. A goal that lost a race was done without on purpose.
     pub(crate) fn was_cut_short(&self, task: TaskIx) -> bool {
         let kind = self.tasks[task].cancelling.as_ref().map(|cause| cause.kind);
         let had_begun = self.tasks[task].group.is_some();
@@ -112,7 +112,7 @@ impl State {
         found.rewound.push(id.clone());
     }
 
-    /// Whoever was asked after the last child is asked anew, when the time comes.
+    /// A role that was asked after the last child is asked anew, when the time comes.
     fn forget_later(&self, task: TaskIx, unchanged: bool, found: &mut Reopening) {
         // Where only the answer is missing, whether more is needed was said.
         let only_answer = unchanged && self.reason_of(task) == Some(NOT_ANSWERED);
@@ -124,10 +124,10 @@ impl State {
         self.forget_digests(task, found);
     }
 
-    /// Digests that nobody could make are asked for anew, and those of what changes. All others stay.
+    /// Digests that failed are asked for anew, and those of what changes. All others stay.
     fn forget_digests(&self, task: TaskIx, found: &mut Reopening) {
         let mut changed: HashSet<TaskId> = HashSet::default();
-        // Whoever puts digests together was asked after whoever made them.
+        // The role that puts digests together was asked after the digests.
         for digest in self.members_of(task) {
             let Some(pieces) = self.pieces_of(*digest) else { continue };
             let changes = |task: &TaskId| found.tasks.contains(task) || changed.contains(task);

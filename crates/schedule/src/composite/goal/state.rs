@@ -3,10 +3,10 @@
 
 use super::accounts::BudgetAccount;
 use super::planning::answer::GoalAnswer;
-use super::planning::proposal::Proposal;
 use crate::state::End;
 use convoke_model::hash::HashMap;
 use convoke_model::{CauseKind, Failure, Item, Role, TaskId};
+use convoke_plan::goal_plan::Proposal;
 use convoke_plan::{Action, Goal};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct GoalState<'a> {
     pub approved: Option<Result<Proposal, String>>,
     /// The same as it was written, to show it again if it cannot be used.
     pub approved_text: Option<String>,
-    /// Nobody is there to be asked.
+    /// No person is there to be asked.
     pub unattended: bool,
     /// What is left of the budgets that it stands under.
     pub accounts: Vec<BudgetAccount>,
@@ -36,7 +36,7 @@ pub(crate) struct GoalState<'a> {
     pub lacks_digests: bool,
     /// The tasks, however deep, in the order of their making: all of them, or those around the one that is looked at.
     pub items: Vec<ItemState<'a>>,
-    /// The places of the tasks, once somebody wants to know them.
+    /// The places of the tasks, once they are wanted.
     pub places: OnceCell<HashMap<TaskId, usize>>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct ItemState<'a> {
     pub due: Option<Action>,
     /// Whether it is tried though it was thought impossible.
     pub insisted: bool,
-    /// Why it was skipped: the kind, and in words as far as somebody decided it.
+    /// Why it was skipped: the kind, and in words as far as it was decided.
     pub skipped: Option<(CauseKind, &'a str)>,
     /// Some digest of what it is made of could not be made.
     pub lacks_digests: bool,
@@ -68,14 +68,14 @@ pub(crate) struct ItemState<'a> {
     pub failure: Option<&'a Failure>,
     /// Its place in the order in which tasks ended.
     pub order: u32,
-    /// Tools that whoever did it has called.
+    /// Tools that its workers have called.
     pub called: Vec<&'a str>,
 }
 
 /// How a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Nobody was asked yet.
+    /// No role was asked yet.
     Waiting,
     /// It is worked on.
     Open,
@@ -88,7 +88,7 @@ pub(crate) enum Standing {
 /// One step of a task's or the goal's way.
 #[derive(Debug, Clone)]
 pub(crate) enum Entry<'a> {
-    /// Somebody was asked.
+    /// A role was asked.
     Role(Role, Response<'a>),
     /// A child was made: its place among the tasks.
     Child(usize),

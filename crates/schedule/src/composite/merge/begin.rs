@@ -16,7 +16,7 @@ impl State {
         let found = self.sources(task, reduce);
         let (there, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|source| source.succeeded);
         let missing = self.missing_of(task, reduce, &gone);
-        // Votes have a quorum of their own; without anybody who could vote there is no count.
+        // Votes have a quorum of their own; without any voter there is no count.
         let counted = reduce.strategy == Strategy::Vote && !there.is_empty();
         if (there.len() as u32) < reduce.min_sources && !counted {
             return vec![Step::Fail { on: task, failure: self.too_few(task, there.len(), &missing, reduce) }];
@@ -68,7 +68,7 @@ impl State {
         if shaped { Strategy::Hierarchical } else { Strategy::Flat }
     }
 
-    /// What is there is not enough; the causes are said, because nobody else says them together.
+    /// What is there is not enough; the causes are said here, because no other message has them together.
     pub(super) fn too_few(
         &self,
         task: TaskIx,
@@ -85,9 +85,9 @@ impl State {
         };
         // The cause is told first and gives its class, as that of a group does.
         let first = self.failed_first(missing.iter().filter_map(|one| self.tasks.find(&one.task)));
-        let mut told = missing.to_vec();
-        told.sort_by_key(|one| first.is_none_or(|(cause, _)| self.tasks[cause].id != one.task));
-        let causes = if told.is_empty() { String::new() } else { format!(": {}", causes(&told)) };
+        let mut ordered = missing.to_vec();
+        ordered.sort_by_key(|one| first.is_none_or(|(cause, _)| self.tasks[cause].id != one.task));
+        let causes = if ordered.is_empty() { String::new() } else { format!(": {}", causes(&ordered)) };
         let message = format!("reduce step `{name}`: {lacks}{causes}");
         let class = first.map_or(Class::Fatal, |(_, failure)| failure.class);
         let mut failure = Failure::new(class, message).reason("too_few_sources");

@@ -88,7 +88,7 @@ mod tests {
         json!({ "findings": claims.iter().map(finding).collect::<Vec<_>>() })
     }
 
-    fn told(found: &[Value]) -> Vec<(String, u64, String)> {
+    fn summary(found: &[Value]) -> Vec<(String, u64, String)> {
         let word = |value: &Value| value.as_str().unwrap().to_owned();
         found
             .iter()
@@ -101,7 +101,10 @@ mod tests {
         let rounds = [said(&[("a", "high"), ("b", "high")]), said(&[("a", "high"), ("c", "low")])];
         let found = with_status(&rounds, Severity::High);
         let expected = [("a", 1, "open"), ("b", 1, "corrected"), ("c", 2, "noted")];
-        assert_eq!(told(&found), expected.map(|(claim, round, status)| (claim.into(), round, status.into())));
+        assert_eq!(
+            summary(&found),
+            expected.map(|(claim, round, status)| (claim.into(), round, status.into()))
+        );
         assert_eq!(remains(&found).unwrap(), "1 finding remains open, the worst is high: a");
     }
 
@@ -109,7 +112,7 @@ mod tests {
     fn a_finding_that_was_gone_for_a_round_is_another_one() {
         let rounds = [said(&[("a", "high")]), said(&[]), said(&[("a", "high")])];
         let found = with_status(&rounds, Severity::Low);
-        assert_eq!(told(&found), [("a".into(), 1, "corrected".into()), ("a".into(), 3, "open".into())]);
+        assert_eq!(summary(&found), [("a".into(), 1, "corrected".into()), ("a".into(), 3, "open".into())]);
         assert_eq!(remains(&with_status(&[said(&[])], Severity::Low)), None);
     }
 

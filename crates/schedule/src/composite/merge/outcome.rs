@@ -3,7 +3,7 @@
 use super::Merging;
 use super::levels::as_text;
 use super::tree::Next;
-use super::vote::{Ballot, Said, count, said};
+use super::vote::{Ballot, Cast, count, read_vote};
 use crate::composite::Step;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
@@ -77,9 +77,9 @@ impl View<'_> {
             .into_iter()
             .map(|source| Ballot {
                 member: self.title(source.task),
-                said: match source.succeeded {
-                    true => said(&self.json_of(source.task), rule),
-                    false => Said::Failed(self.absence(source.task).cause),
+                cast: match source.succeeded {
+                    true => read_vote(&self.json_of(source.task), rule),
+                    false => Cast::Failed(self.absence(source.task).cause),
                 },
             })
             .collect();
@@ -117,7 +117,7 @@ impl View<'_> {
 }
 
 impl State {
-    /// The sources behind questions that failed and whose outputs nobody has merged.
+    /// The sources behind questions that failed and whose outputs are in no merge.
     fn lost_sources(&self, next: &Next) -> Vec<Missing> {
         let (mut lost, mut known) = (Vec::new(), HashSet::default());
         for (key, parts) in &next.lost {
@@ -210,8 +210,8 @@ impl State {
         )
     }
 
-    /// How many calls of models a task has made so far, and what they used. A question may take several; what nobody
-    /// has counted took one.
+    /// How many calls of models a task has made so far, and what they used. A question may take several; one that is not
+    /// counted took one.
     pub(super) fn calls_so_far(&self, task: TaskIx) -> (u64, Usage) {
         let (questions, usage) = self.asked_so_far(task);
         (u64::from(questions).max(usage.calls), usage)

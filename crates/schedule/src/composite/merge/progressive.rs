@@ -197,7 +197,7 @@ impl State {
         self.node(task).needs.iter().all(ended)
     }
 
-    /// Outputs of questions that failed: nobody has merged them.
+    /// Outputs of questions that failed: they are in no merge.
     fn lost_arrivals(&self, task: TaskIx) -> Vec<Missing> {
         let mut lost = Vec::new();
         let failed = self.group(task).members.iter().filter(|child| !self.tasks[**child].succeeded());

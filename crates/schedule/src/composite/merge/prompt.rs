@@ -62,7 +62,7 @@ impl View<'_> {
         what: &str,
         room: u64,
     ) -> Result<Option<String>, Failure> {
-        let shown = |text| self.shown_within(task, (text, what), room, None);
+        let shown = |text| self.fitted_within(task, (text, what), room, None);
         let rendered = text.map(shown).transpose()?;
         Ok(rendered.map(|shown| shown.text).filter(|text| !text.trim().is_empty()))
     }
@@ -130,7 +130,7 @@ impl View<'_> {
 
     fn choice_prompt(&self, task: TaskIx, reduce: &Reduce, of: &[Piece]) -> Result<String, Failure> {
         let each = self.question_tokens(task, reduce) / of.len().max(1) as u64;
-        let shown = |task| self.shown(task, each);
+        let shown = |task| self.output_excerpt(task, each);
         let text = |piece: &Piece| self.tasks.find(&piece.task).map(shown).unwrap_or_default();
         let mut given = self.question_given(task, reduce)?;
         given.push(("outputs", self.pieces_given(task, of.iter().map(|piece| (piece, text(piece))))?));

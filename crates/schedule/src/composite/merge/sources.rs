@@ -84,26 +84,26 @@ impl State {
 }
 
 /// Causes that a message tells before it counts the rest.
-const TOLD: usize = 3;
+const MOST_LISTED: usize = 3;
 /// Characters of each of them.
 const CHARACTERS: usize = 300;
 
 /// Why outputs are not there: the first few and how many more there are.
 pub(super) fn causes(missing: &[Missing]) -> String {
-    let told = missing.iter().take(TOLD).map(|one| format!("{} {}", one.task, brief(&one.cause)));
-    with_rest(told.collect::<Vec<_>>().join("; "), missing.len())
+    let listed = missing.iter().take(MOST_LISTED).map(|one| format!("{} {}", one.task, brief(&one.cause)));
+    with_rest(listed.collect::<Vec<_>>().join("; "), missing.len())
 }
 
 /// The first few by name, and how many more there are.
 pub(super) fn named(missing: &[Missing]) -> String {
-    let told = missing.iter().take(TOLD).map(|one| one.task.to_string());
-    with_rest(told.collect::<Vec<_>>().join(", "), missing.len())
+    let listed = missing.iter().take(MOST_LISTED).map(|one| one.task.to_string());
+    with_rest(listed.collect::<Vec<_>>().join(", "), missing.len())
 }
 
-fn with_rest(told: String, all: usize) -> String {
-    match all.saturating_sub(TOLD) {
-        0 => told,
-        more => format!("{told}, and {more} more"),
+fn with_rest(listed: String, all: usize) -> String {
+    match all.saturating_sub(MOST_LISTED) {
+        0 => listed,
+        more => format!("{listed}, and {more} more"),
     }
 }
 

@@ -60,7 +60,7 @@ impl View<'_> {
         }
     }
 
-    /// Nobody could say whether the answer is right: the first time that is a failure, later it is said.
+    /// The examination failed: the first time that is a failure of the step, later it is noted.
     fn not_examined(&self, task: TaskIx, last: TaskIx, round: u32, verify: &Verify) -> Vec<Step> {
         let why = self.why_not(last);
         if round > 1 {
@@ -92,8 +92,8 @@ impl View<'_> {
         let answer = *self.answers(task).last().expect("there is a first answer");
         let result = bare(self.json_of(answer));
         let (sources, nowhere) = self.sources_behind(task, &result, corrections);
-        // What a person should know who only sees that the step succeeded.
-        let told = [("findings_open", remains(&findings)), ("not_corrected", note.clone())];
+        // Notes for a person that only sees that the step succeeded.
+        let notes = [("findings_open", remains(&findings)), ("not_corrected", note.clone())];
         let output = json!({
             "result": result, "verdict": verdict, "findings": findings, "sources": sources,
             "rounds": corrections, "calls": calls, "usage": usage_value(&usage),
@@ -103,7 +103,7 @@ impl View<'_> {
             let task = Some(self.tasks[task].id.clone());
             Some(Step::record(Event::Noted { task, code: code.to_owned(), message: message? }))
         };
-        told.into_iter().filter_map(tell).chain([Step::Succeed { on: task, output }]).collect()
+        notes.into_iter().filter_map(tell).chain([Step::Succeed { on: task, output }]).collect()
     }
 
     /// Puts what is to be examined or corrected into the call that asks it.
@@ -251,7 +251,7 @@ impl View<'_> {
         let most = (all / LEAST_TOKENS) as usize;
         let shown = |(index, source): (usize, &TaskIx)| {
             let heading = format!("[{}] {}", mark(index), self.step_name(*source));
-            given_output(heading, self.shown(*source, each.max(LEAST_TOKENS)))
+            given_output(heading, self.output_excerpt(*source, each.max(LEAST_TOKENS)))
         };
         let outputs = sources.iter().enumerate().take(most).map(shown).collect();
         (outputs, sources.len().saturating_sub(most))

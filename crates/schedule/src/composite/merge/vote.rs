@@ -1,6 +1,6 @@
 //! Counting votes. Pure: ballots in, a result with tally and dissent out.
 //!
-//! Who abstains or fails casts no vote: shares are of the votes cast. Options come in the order in which they are
+//! A member that abstains or fails casts no vote: shares are of the votes cast. Options come in the order in which they are
 //! listed, else in which they were first voted for, and that order alone breaks ties where the rule says `first`.
 
 use convoke_model::excerpt::clipped;
@@ -8,15 +8,15 @@ use convoke_model::hash::{HashMap, HashSet};
 use convoke_plan::{Tie, Vote, VoteMethod};
 use serde_json::{Map, Value, json};
 
-/// What one member said.
+/// The vote of one member.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ballot {
     pub member: String,
-    pub said: Said,
+    pub cast: Cast,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum Cast {
     /// One option, or several with the best first.
     For(Vec<String>),
     /// Nothing on purpose.
@@ -60,7 +60,7 @@ pub(crate) fn count(ballots: &[Ballot], rule: &Vote) -> Count {
     Count { winner, tied, report }
 }
 
-/// Ballots with one spelling for each option: the listed one, else that of who said it first.
+/// Ballots with one spelling for each option: the listed one, else the first one.
 fn spelt_alike(ballots: &[Ballot], rule: &Vote) -> Vec<Ballot> {
     let mut known: HashMap<String, String> = HashMap::default();
     for option in &rule.options {
@@ -68,12 +68,12 @@ fn spelt_alike(ballots: &[Ballot], rule: &Vote) -> Vec<Ballot> {
     }
     let mut spelt =
         |choice: &String| known.entry(choice.to_lowercase()).or_insert_with(|| choice.clone()).clone();
-    let alike = |ballot: &Ballot| match &ballot.said {
-        Said::For(choices) => {
+    let alike = |ballot: &Ballot| match &ballot.cast {
+        Cast::For(choices) => {
             let mut choices: Vec<String> = choices.iter().map(&mut spelt).collect();
             let mut seen = HashSet::default();
             choices.retain(|choice| seen.insert(choice.clone()));
-            Ballot { member: ballot.member.clone(), said: Said::For(choices) }
+            Ballot { member: ballot.member.clone(), cast: Cast::For(choices) }
         }
         _ => ballot.clone(),
     };
@@ -81,8 +81,8 @@ fn spelt_alike(ballots: &[Ballot], rule: &Vote) -> Vec<Ballot> {
 }
 
 fn votes(ballot: &Ballot) -> Option<&Vec<String>> {
-    match &ballot.said {
-        Said::For(choices) => Some(choices),
+    match &ballot.cast {
+        Cast::For(choices) => Some(choices),
         _ => None,
     }
 }
@@ -159,21 +159,22 @@ fn report(
     cast: usize,
     rounds: Vec<Value>,
 ) -> Value {
-    let (mut said, mut abstained, mut spoilt, mut failed) = (Map::new(), Vec::new(), Map::new(), Map::new());
+    let (mut chosen, mut abstained, mut spoilt, mut failed) =
+        (Map::new(), Vec::new(), Map::new(), Map::new());
     for ballot in ballots {
         let member = ballot.member.clone();
-        match &ballot.said {
-            Said::For(choices) if rule.method == VoteMethod::Ranked => {
-                drop(said.insert(member, json!(choices)))
+        match &ballot.cast {
+            Cast::For(choices) if rule.method == VoteMethod::Ranked => {
+                drop(chosen.insert(member, json!(choices)))
             }
-            Said::For(choices) => drop(said.insert(member, json!(choices.first()))),
-            Said::Abstained => abstained.push(member),
-            Said::Spoilt(why) => drop(spoilt.insert(member, json!(why))),
-            Said::Failed(why) => drop(failed.insert(member, json!(why))),
+            Cast::For(choices) => drop(chosen.insert(member, json!(choices.first()))),
+            Cast::Abstained => abstained.push(member),
+            Cast::Spoilt(why) => drop(spoilt.insert(member, json!(why))),
+            Cast::Failed(why) => drop(failed.insert(member, json!(why))),
         }
     }
     let against =
-        |ballot: &&Ballot| votes(ballot).is_some_and(|said| said.first().map(String::as_str) != winner);
+        |ballot: &&Ballot| votes(ballot).is_some_and(|chosen| chosen.first().map(String::as_str) != winner);
     let dissent: Vec<&str> = match winner {
         Some(_) => ballots.iter().filter(against).map(|ballot| ballot.member.as_str()).collect(),
         None => Vec::new(),
@@ -182,7 +183,7 @@ fn report(
         tally.iter().map(|(option, votes)| (option.clone(), json!(votes))).collect();
     let mut report = json!({
         "method": method_word(rule.method), "decided": winner.is_some(), "winner": winner, "tally": tally, "cast": cast,
-        "votes": said, "abstained": abstained, "spoilt": spoilt, "failed": failed, "tie": tied, "dissent": dissent,
+        "votes": chosen, "abstained": abstained, "spoilt": spoilt, "failed": failed, "tie": tied, "dissent": dissent,
     });
     if !rounds.is_empty() {
         report["rounds"] = json!(rounds);
@@ -200,7 +201,7 @@ fn method_word(method: VoteMethod) -> &'static str {
 }
 
 /// Reads a member's vote from its output: the field that the rule names, the output itself if it is a plain text.
-pub(crate) fn said(output: &Value, rule: &Vote) -> Said {
+pub(crate) fn read_vote(output: &Value, rule: &Vote) -> Cast {
     let field = match output {
         Value::Object(fields) => {
             fields.get(&rule.field).or_else(|| fields.get("result").filter(|_| fields.len() == 1))
@@ -208,31 +209,31 @@ pub(crate) fn said(output: &Value, rule: &Vote) -> Said {
         other => Some(other),
     };
     let choices = match field {
-        None | Some(Value::Null) => return Said::Abstained,
+        None | Some(Value::Null) => return Cast::Abstained,
         Some(Value::Array(list)) if rule.method == VoteMethod::Ranked => {
             list.iter().filter_map(option_of).collect()
         }
         Some(value) => match option_of(value) {
             Some(choice) => vec![choice],
-            None => return Said::Spoilt(format!("{} is no vote", short(value))),
+            None => return Cast::Spoilt(format!("{} is no vote", short(value))),
         },
     };
     judge(choices, rule)
 }
 
-fn judge(mut choices: Vec<String>, rule: &Vote) -> Said {
+fn judge(mut choices: Vec<String>, rule: &Vote) -> Cast {
     let mut seen = convoke_model::hash::HashSet::default();
     choices.retain(|choice| seen.insert(choice.clone()));
     if choices.first().is_none_or(|choice| choice.is_empty() || choice.eq_ignore_ascii_case("abstain")) {
-        return Said::Abstained;
+        return Cast::Abstained;
     }
     if rule.options.is_empty() {
-        return Said::For(choices);
+        return Cast::For(choices);
     }
     let listed = |choice: &String| rule.options.iter().find(|option| same_word(option, choice)).cloned();
     match choices.iter().map(listed).collect::<Option<Vec<_>>>() {
-        Some(known) => Said::For(known),
-        None => Said::Spoilt(format!("`{}` is not among the options", choices.join("`, `"))),
+        Some(known) => Cast::For(known),
+        None => Cast::Spoilt(format!("`{}` is not among the options", choices.join("`, `"))),
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn printed(mut output: Value) -> Value {
     output
 }
 
-/// What only one who succeeded can say is taken back with the success.
+/// Parts of an answer that go with success alone are taken back with it.
 fn take_back_success(fields: &mut Map<String, Value>) {
     fields.shift_remove("children");
     let Some(events) = fields.get_mut("events").and_then(Value::as_array_mut) else { return };

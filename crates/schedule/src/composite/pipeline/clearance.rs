@@ -24,7 +24,7 @@ impl View<'_> {
     pub(super) fn violations_of(&self, task: TaskIx) -> Vec<Value> {
         let Kind::Phase(phase) = &self.node(task).kind else { return Vec::new() };
         let workers = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
-        let told = |worker: &TaskIx| {
+        let violation = |worker: &TaskIx| {
             let reason = self.violation_by(task, phase, *worker)?;
             let role = self.child_kind(*worker).and_then(|about| self.role_of(phase, about));
             Some(json!({
@@ -32,7 +32,7 @@ impl View<'_> {
                 "persona": role.map_or(&phase.persona, |role| &role.persona), "reason": reason,
             }))
         };
-        workers.iter().filter_map(told).collect()
+        workers.iter().filter_map(violation).collect()
     }
 
     /// Why a worker has violated its contract: an attempt that was ended for it, or what it says itself.
@@ -41,7 +41,9 @@ impl View<'_> {
             return (failure.class == Class::Security).then(|| failure.message.clone());
         }
         match self.reply(task, phase, worker) {
-            Reply::Said(said) if said.status == Status::Failure && said.class() == Some(Class::Security) => {
+            Reply::Answered(said)
+                if said.status == Status::Failure && said.class() == Some(Class::Security) =>
+            {
                 Some(said.reason.unwrap_or_else(|| Class::Security.word().to_owned()))
             }
             _ => None,

@@ -59,7 +59,7 @@ impl State {
         Ok(())
     }
 
-    /// Who begins or goes on with a run sees what is there, whatever it was before. Of changes of its own the newest state counts:
+    /// An owner that begins or resumes a run sees what is there, whatever it was before. Of changes of its own the newest state counts:
     /// two phases may be answered in another order than their changes were made in.
     pub(crate) fn project_seen(
         &mut self,

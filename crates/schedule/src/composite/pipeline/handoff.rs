@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// Workers are told so many of the newest events: what all of a long pipeline is told of everything would grow with its
 /// square. Conditions see all of them.
-const TOLD_EVENTS: usize = 100;
+const MOST_EVENTS: usize = 100;
 
 impl View<'_> {
     /// What a pipeline keeps, for any text of it.
@@ -47,7 +47,7 @@ impl View<'_> {
     /// What a worker of a phase is told, with what the pipeline keeps; false where the task is none.
     pub(crate) fn add_handoff(&self, child: TaskIx, roots: &Roots, names: &mut Names) -> bool {
         let Some((task, phase)) = self.phase_of(child) else { return false };
-        self.add_kept_of(self.tasks[task].place.frame, TOLD_EVENTS, roots, names);
+        self.add_kept_of(self.tasks[task].place.frame, MOST_EVENTS, roots, names);
         let mut add = |name: &'static str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
                 names.insert(name.into(), from_json(&value()));
@@ -59,7 +59,7 @@ impl View<'_> {
         add("previous", &|| self.previous_json(child));
         add("task", &|| self.intent_json(child));
         add("children", &|| self.children_json(child));
-        add("told", &|| self.told_json(task, child));
+        add("prompt_context", &|| self.prompt_context_json(task, child));
         true
     }
 
@@ -96,19 +96,19 @@ impl View<'_> {
     /// The same as data, with as much of the history as workers are told.
     pub(super) fn state_json(&self, frame: FrameIx) -> Json {
         let kept = &self.frame(frame).pipeline;
-        let history = self.history_json(frame, TOLD_EVENTS);
+        let history = self.history_json(frame, MOST_EVENTS);
         json!({ "flags": kept.flags, "metadata": kept.metadata, "history": history })
     }
 
     fn history_json(&self, frame: FrameIx, newest: usize) -> Json {
         let history = self.frame(frame).pipeline.history();
-        let told = &history[history.len().saturating_sub(newest)..];
+        let recent = &history[history.len().saturating_sub(newest)..];
         let entry = |said: &Announcement| {
             let payload = self.read(&said.payload).map(|text| text.value());
             let phase = &self.node(said.task).name;
             json!({ "phase": phase, "attempt": said.attempt, "event": said.kind, "payload": payload })
         };
-        told.iter().map(entry).collect()
+        recent.iter().map(entry).collect()
     }
 
     /// Every predecessor that ran, in the order of the file, and what led here.
@@ -132,14 +132,14 @@ impl View<'_> {
     fn handed_on(&self, step: TaskIx) -> Option<Json> {
         let status = self.status_of(step)?.word();
         let payload = self.payload_json(step);
-        let mut told = json!({ "node": self.called(step), "status": status, "payload": payload });
+        let mut entry = json!({ "node": self.called(step), "status": status, "payload": payload });
         if self.has_rounds(step) {
-            told["round"] = self.round(step).into();
+            entry["round"] = self.round(step).into();
             if let Some(failure) = self.tasks[step].failure.as_deref() {
-                told["reason"] = failure.message.as_str().into();
+                entry["reason"] = failure.message.as_str().into();
             }
         }
-        Some(told)
+        Some(entry)
     }
 
     /// The payload of a step before: a phase's own, whether it succeeded or not; of anything else the output.
@@ -163,28 +163,28 @@ impl View<'_> {
         let Some((task, phase)) = self.phase_of(child) else { return json!([]) };
         let before = self.try_number(task, child) as usize - 1;
         let tries = self.tries(task);
-        let told = |(number, one): (usize, &TaskIx)| self.try_json(task, phase, number + 1, *one);
-        tries.iter().take(before).enumerate().map(told).collect()
+        let entry = |(number, one): (usize, &TaskIx)| self.try_json(task, phase, number + 1, *one);
+        tries.iter().take(before).enumerate().map(entry).collect()
     }
 
     /// One try: what it came to, whatever that was.
     fn try_json(&self, task: TaskIx, phase: &Phase, number: usize, child: TaskIx) -> Json {
         match self.progress_of(task, phase, child) {
             TryProgress::Ended(outcome) => {
-                let mut told = match self.judged_before(task, number) {
+                let mut entry = match self.judged_before(task, number) {
                     Some((status, why)) if status != outcome.status => {
                         outcome_json(&Outcome::as_judged(status, why))
                     }
                     _ => outcome_json(&outcome),
                 };
-                told.insert("try".into(), number.into());
-                Json::Object(told)
+                entry.insert("try".into(), number.into());
+                Json::Object(entry)
             }
             _ => json!({ "try": number, "status": "stopped", "payload": {} }),
         }
     }
 
-    /// What was handed to a child; also for who puts together what the child has handed on.
+    /// What was handed to a child; also for the aggregation of what the child has handed on.
     fn intent_json(&self, child: TaskIx) -> Json {
         match self.child_kind(child) {
             Some(ChildKind::Intent { task, .. }) => {
@@ -197,7 +197,7 @@ impl View<'_> {
         }
     }
 
-    /// What whoever puts results together is given: each child's work and result.
+    /// What an aggregation is given: each child's work and result.
     pub(super) fn children_json(&self, child: TaskIx) -> Json {
         let Some((task, phase)) = self.phase_of(child) else { return json!([]) };
         let Some(ChildKind::Aggregate { of }) = self.child_kind(child) else { return json!([]) };
@@ -206,20 +206,20 @@ impl View<'_> {
     }
 
     fn below_json(&self, task: TaskIx, phase: &Phase, above: TaskIx) -> Json {
-        let Reply::Said(said) = self.reply(task, phase, above) else { return json!([]) };
+        let Reply::Answered(said) = self.reply(task, phase, above) else { return json!([]) };
         let children = self.intents_of(task, above, said.children.len());
-        let told = |child: &TaskIx| {
-            let mut told = match self.progress_of(task, phase, *child) {
+        let entry = |child: &TaskIx| {
+            let mut entry = match self.progress_of(task, phase, *child) {
                 TryProgress::Ended(outcome) => outcome_json(&outcome),
                 _ => Map::new(),
             };
             if let Some(ChildKind::Intent { persona, .. }) = self.child_kind(*child) {
-                told.insert("persona".into(), persona.as_str().into());
+                entry.insert("persona".into(), persona.as_str().into());
             }
-            told.insert("task".into(), self.intent_json(*child));
-            Json::Object(told)
+            entry.insert("task".into(), self.intent_json(*child));
+            Json::Object(entry)
         };
-        children.iter().map(told).collect()
+        children.iter().map(entry).collect()
     }
 
     /// What a phase gives: its last payload, every try of it, and what it announced.
@@ -266,7 +266,7 @@ impl State {
 
     fn phase_json(&self, task: TaskIx, phase: &Phase, child: TaskIx) -> Json {
         let role = self.child_kind(child).and_then(|about| self.role_of(phase, about));
-        let mut told = json!({
+        let mut entry = json!({
             "id": self.called(task),
             "persona": role.map_or(&phase.persona, |role| &role.persona),
             "actor": phase.actor,
@@ -274,9 +274,9 @@ impl State {
             "depth": self.depth_of(child),
         });
         if self.has_rounds(task) {
-            told["round"] = self.round(task).into();
+            entry["round"] = self.round(task).into();
         }
-        told
+        entry
     }
 
     /// Which try of the phase a child belongs to, from 1.
@@ -288,11 +288,11 @@ impl State {
 }
 
 fn outcome_json(outcome: &Outcome) -> Map<String, Json> {
-    let mut told = Map::new();
-    told.insert("status".into(), outcome.status.word().into());
-    told.insert("payload".into(), Json::Object(outcome.payload.clone()));
+    let mut entry = Map::new();
+    entry.insert("status".into(), outcome.status.word().into());
+    entry.insert("payload".into(), Json::Object(outcome.payload.clone()));
     if let Some(reason) = &outcome.reason {
-        told.insert("reason".into(), reason.as_str().into());
+        entry.insert("reason".into(), reason.as_str().into());
     }
-    told
+    entry
 }

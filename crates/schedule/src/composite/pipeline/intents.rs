@@ -1,4 +1,4 @@
-//! Work that a try hands to children: who may be given it, how much and how deep.
+//! Work that a try hands to children: to which personas, how much and how deep.
 //!
 //! A limit that is passed is named, and the answer that passes it is not accepted; nothing of it is carried out in part.
 
@@ -38,13 +38,13 @@ impl State {
         (1..=count).filter_map(|number| self.tasks.find(&id(number))).collect()
     }
 
-    /// Who puts together what came of the work that a child has handed out.
+    /// The role that puts together what came of the work that a child has handed out.
     pub(super) fn aggregate_of(&self, task: TaskIx, child: TaskIx) -> Option<TaskIx> {
         let key = &self.tasks[child].spec.as_ref()?.key;
         self.tasks.find(&TaskId::new(Some(&self.tasks[task].id), "aggregate", Some(key), 1))
     }
 
-    /// Who has handed its work to a child; to whoever puts results together, who has handed that work out.
+    /// The task that has handed its work to a child; for an aggregation, the task that has handed out what it puts together.
     pub(super) fn handed_by(&self, task: TaskIx, child: TaskIx) -> Option<TaskIx> {
         let question = self.tasks[child].spec.as_ref()?;
         match &question.kind {
@@ -120,7 +120,7 @@ impl State {
     }
 
     /// What follows from a status is announced by the end of a try alone: not with another status (but for `task_blocked` where
-    /// the manifest says so), not before handed out work has come back, and not by whoever does a part of it.
+    /// the manifest says so), not before handed out work has come back, and not by a child that does a part of it.
     fn false_event(&self, task: TaskIx, child: TaskIx, said: &WorkerAnswer) -> Option<String> {
         let implied = || said.events.iter().filter_map(|(kind, _)| Some((kind, follows_from(kind)?.word())));
         let (kind, _) = implied().next()?;
@@ -153,7 +153,7 @@ impl State {
         read.err().map(|wrong| format!("`project`: {wrong}"))
     }
 
-    /// What was handed out already was within the bounds of its time; who goes on with the run may have tighter ones.
+    /// What was handed out already was within the bounds of its time; a resumed run may have tighter ones.
     fn too_much_handed_out(
         &self,
         task: TaskIx,
@@ -185,7 +185,7 @@ impl State {
     }
 }
 
-/// Who succeeded has no failure to tell of: whichever of both is meant, the other is wrong.
+/// An answer with success has no failure: whichever of both is meant, the other is wrong.
 fn contradiction(said: &WorkerAnswer) -> Option<String> {
     let field = match (said.hard, said.code.as_deref()) {
         (Some(_), _) => "failure_kind",

@@ -55,7 +55,7 @@ impl Composite for PhaseTask {
 
     /// What a worker is told stands in its own prompt.
     fn prompt(&self, view: &View<'_>, child: TaskIx, call: AgentCall) -> Result<AgentCall, Failure> {
-        Ok(view.put_told(child, call))
+        Ok(view.put_prompt_context(child, call))
     }
 
     fn names(

@@ -1,8 +1,8 @@
 //! What the children of a phase came to since it was last looked at: the same as looking at all of them (`try_progress`), without doing so
 //! whenever one ends, which with many children would be work that grows with their square.
 //!
-//! Looks upwards from those that have ended: who is still below somebody with open work changes nothing above. Where that is not
-//! enough (nothing is open any more, a child was stopped or has failed, nobody has looked yet) all are looked at. Invariant: what
+//! Looks upwards from those that have ended: a task below another one with open work changes nothing above. Where that is not
+//! enough (nothing is open any more, a child was stopped or has failed, this is the first look) all are looked at. Invariant: what
 //! is answered here is what `progress_of` answers for the whole try, but for whether it waits or is being stopped.
 
 use super::state::OpenWork;
@@ -104,7 +104,7 @@ impl State {
         }
     }
 
-    /// Whose result changes with the end of a child: its own, or that of whoever handed the work out that it puts together.
+    /// The task whose result changes with the end of a child: its own, or the task that handed the work out that it puts together.
     fn doer(&self, task: TaskIx, child: TaskIx) -> TaskIx {
         let puts_together = matches!(self.child_kind(child), Some(ChildKind::Aggregate { .. }));
         self.handed_by(task, child).filter(|_| puts_together).unwrap_or(child)

@@ -21,7 +21,7 @@ impl State {
             return end(false, failure.clone());
         };
         if failure.class == Class::Security && pipeline.violation == Violation::HardAbort {
-            // Wherever in the run the pipeline stands: nobody around it may live with that.
+            // Wherever in the run the pipeline stands: nothing around it may live with that.
             return end(true, failure.clone());
         }
         let Some(hard) = self.frame(frame).pipeline.too_many(task) else { return Step::WhenIdle(task) };
@@ -67,7 +67,7 @@ impl View<'_> {
         let phases: Map<String, Value> = steps
             .into_iter()
             .filter(|step| matches!(self.node(*step).kind, Kind::Phase(_)) && self.round(*step) == 1)
-            .map(|step| (name(step), self.rounds_told(step)))
+            .map(|step| (name(step), self.rounds_report(step)))
             .collect();
         let said = |said: &super::state::Announcement| {
             let payload = self.read(&said.payload).map(|text| text.value());
@@ -88,39 +88,40 @@ impl View<'_> {
     }
 
     /// A phase by its last round; where it ran more than once, with all of them.
-    fn rounds_told(&self, step: TaskIx) -> Value {
-        let mut told = self.phase_told(self.newest_round(step));
+    fn rounds_report(&self, step: TaskIx) -> Value {
+        let mut report = self.phase_report(self.newest_round(step));
         let rounds = self.rounds_ran(step);
         if rounds.len() > 1 {
-            told["rounds"] = rounds.iter().map(|round| self.phase_told(*round)).collect();
+            report["rounds"] = rounds.iter().map(|round| self.phase_report(*round)).collect();
         }
-        told
+        report
     }
 
-    fn phase_told(&self, step: TaskIx) -> Value {
+    fn phase_report(&self, step: TaskIx) -> Value {
         let Kind::Phase(phase) = &self.node(step).kind else { return Value::Null };
         let status = match (self.status_of(step), self.tasks[step].state) {
             (Some(status), _) => status.word(),
             (None, TaskState::Ended(End::Cancelled)) => "cancelled",
             _ => "skipped",
         };
-        let mut told = json!({ "status": status, "persona": phase.persona, "tries": self.tries(step).len() });
+        let mut report =
+            json!({ "status": status, "persona": phase.persona, "tries": self.tries(step).len() });
         if !self.tries(step).is_empty() {
-            told["payload"] = self.phase_output(step)["payload"].take();
+            report["payload"] = self.phase_output(step)["payload"].take();
         }
         if let Some(failure) = self.tasks[step].failure.as_deref() {
-            told["reason"] = failure.message.as_str().into();
+            report["reason"] = failure.message.as_str().into();
         } else if let Some(phase_state) =
             self.tasks[step].phase_state.as_deref().filter(|phase_state| phase_state.skipped)
         {
             // What each of its edges waited for.
-            told["reason"] = phase_state.because.as_str().into();
+            report["reason"] = phase_state.because.as_str().into();
         }
         if let Some(earlier) = self.superseded.get(&self.tasks[step].id) {
             let run = |run: &Superseded| json!({ "status": run.status, "tries": run.tries });
-            told["superseded"] = earlier.iter().map(run).collect();
+            report["superseded"] = earlier.iter().map(run).collect();
         }
-        told
+        report
     }
 }
 

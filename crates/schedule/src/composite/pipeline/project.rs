@@ -22,7 +22,7 @@ impl View<'_> {
         context.map_or(Value::Null, |text| text.value())
     }
 
-    /// The same for texts and conditions: a flag that nobody has set is false, as those of the run are.
+    /// The same for texts and conditions: a flag that is not set is false, as those of the run are.
     pub(super) fn project_value(&self, frame: FrameIx) -> Template {
         let project = self.project_json(frame);
         let Some(parts) = project.as_object() else { return from_json(&project) };
@@ -35,8 +35,8 @@ impl View<'_> {
         map_value(parts.iter().map(|part| (part.0.clone(), value(part))))
     }
 
-    /// What a prompt shows of it; the rest can be read where there is somebody to read it.
-    pub(super) fn told_project(&self, frame: FrameIx, cut: Option<&mut Cut>) -> Value {
+    /// What a prompt shows of it; the rest can be read where the worker has a tool for it.
+    pub(super) fn project_in_prompt(&self, frame: FrameIx, cut: Option<&mut Cut>) -> Value {
         let mut project = self.project_json(frame);
         let Some(Value::Array(queue)) = project.get_mut("taskQueue").map(Value::take) else { return project };
         let own = self.own_tasks(frame);
@@ -64,7 +64,7 @@ impl View<'_> {
         let mut own = HashSet::default();
         for child in &self.frame(frame).pipeline.patched {
             let Some((task, phase)) = self.phase_of(*child) else { continue };
-            let Reply::Said(said) = self.reply(task, phase, *child) else { continue };
+            let Reply::Answered(said) = self.reply(task, phase, *child) else { continue };
             let tasks =
                 said.project.as_ref().and_then(|patch| patch.pointer("/taskQueue/upsert")?.as_array());
             let names = tasks.into_iter().flatten().filter_map(|task| task["taskId"].as_str());

@@ -27,22 +27,22 @@ pub(super) struct Cut {
 
 impl View<'_> {
     /// What the prompt of a worker shows: hand-off, state, project, earlier tries and children.
-    pub(super) fn told_json(&self, task: TaskIx, child: TaskIx) -> Value {
-        self.told_in_part(task, child).0
+    pub(super) fn prompt_context_json(&self, task: TaskIx, child: TaskIx) -> Value {
+        self.prompt_context_in_part(task, child).0
     }
 
     /// What the prompt of a worker shows in part can be read on.
-    pub(crate) fn put_told(&self, child: TaskIx, mut call: AgentCall) -> AgentCall {
+    pub(crate) fn put_prompt_context(&self, child: TaskIx, mut call: AgentCall) -> AgentCall {
         if let Some((task, _)) = self.phase_of(child) {
-            let (_, cut) = self.told_in_part(task, child);
+            let (_, cut) = self.prompt_context_in_part(task, child);
             call.kept.extend(cut.kept.iter().map(|value| kept_as(value, self.outputs)));
         }
         call
     }
 
-    fn told_in_part(&self, task: TaskIx, child: TaskIx) -> (Value, Cut) {
+    fn prompt_context_in_part(&self, task: TaskIx, child: TaskIx) -> (Value, Cut) {
         let frame = self.tasks[task].place.frame;
-        let mut told = json!({
+        let mut context = json!({
             "handoff": self.handoff_json(task),
             "state": self.state_json(frame),
             "previous": self.previous_json(child),
@@ -54,14 +54,14 @@ impl View<'_> {
         let reads_on = self.can_read_on(child);
         if reads_on {
             for place in ["/handoff/from", "/previous", "/children", "/state/history"] {
-                let list = told.pointer_mut(place).and_then(Value::as_array_mut);
+                let list = context.pointer_mut(place).and_then(Value::as_array_mut);
                 list.into_iter().for_each(|list| cut.list(list));
             }
-            cut.one(&mut told["state"]["flags"]);
-            cut.one(&mut told["state"]["metadata"]);
+            cut.one(&mut context["state"]["flags"]);
+            cut.one(&mut context["state"]["metadata"]);
         }
-        told["project"] = self.told_project(frame, reads_on.then_some(&mut cut));
-        (told, cut)
+        context["project"] = self.project_in_prompt(frame, reads_on.then_some(&mut cut));
+        (context, cut)
     }
 }
 
@@ -121,14 +121,16 @@ mod tests {
         assert_eq!((list, cut.kept.len()), (before, 0));
     }
 
+    // Each has up to five megabytes.
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn a_list_is_bounded_however_long_and_large_and_nothing_is_lost(sizes in prop::collection::vec(0usize..40_000, 1..60)) {
             let mut list: Vec<Value> = sizes.iter().map(|size| json!({"payload": {"text": "é".repeat(*size)}})).collect();
             let (before, mut cut) = (list.clone(), Cut::within(u64::MAX));
             cut.list(&mut list);
-            let told: usize = list.iter().map(|entry| entry["payload"].to_string().len()).sum();
-            prop_assert!(told <= bytes_of_tokens(ALL_TOKENS) * 2 + 200 * list.len(), "{told}");
+            let length: usize = list.iter().map(|entry| entry["payload"].to_string().len()).sum();
+            prop_assert!(length <= bytes_of_tokens(ALL_TOKENS) * 2 + 200 * list.len(), "{length}");
             let mut kept = cut.kept.iter();
             for (now, was) in list.iter().zip(&before) {
                 let whole = if now == was { &was["payload"] } else { kept.next().expect("it is kept") };

@@ -116,8 +116,8 @@ impl View<'_> {
         let mut said = self.pipeline_state(task).said_by(task).filter(|said| said.attempt as usize == number);
         let (status, said) =
             said.find_map(|said| Some((Status::from_word(follows_from(&said.kind)?.word())?, said)))?;
-        let told = self.read(&said.payload).map(|text| text.value());
-        Some((status, told.and_then(|told| Some(told.get("summary")?.as_str()?.to_owned()))))
+        let payload = self.read(&said.payload).map(|text| text.value());
+        Some((status, payload.and_then(|payload| Some(payload.get("summary")?.as_str()?.to_owned()))))
     }
 }
 

@@ -43,8 +43,8 @@ impl State {
         }
     }
 
-    /// Failed phases that get another chance. What was stopped goes on first: it may take care of a failure yet, and whoever
-    /// resumes it once it has failed gives the chance then.
+    /// Failed phases that get another chance. What was stopped goes on first: it may take care of a failure yet. A run that is
+    /// resumed once it has failed gives the chance then.
     fn faults(&self, frame: FrameIx) -> HashSet<TaskIx> {
         let stopped = match &self.frame(frame).ending {
             Some(FrameEnding::Stopped { .. }) => true,
@@ -131,7 +131,7 @@ impl State {
         Superseded { task, run, status, tries: self.tries(step).len() as u32, violations: Vec::new() }
     }
 
-    /// Fold: what phases came to that begin anew. A reopening is folded twice by who makes it.
+    /// Fold: what phases came to that begin anew. A reopening is folded twice by the process that makes it.
     pub(crate) fn phases_superseded(&mut self, superseded: &[Superseded]) {
         for earlier in superseded {
             let runs = self.superseded.entry(earlier.task.clone()).or_default();

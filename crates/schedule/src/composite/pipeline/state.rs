@@ -55,11 +55,11 @@ pub(crate) struct PhaseState {
     pub recorded: Recorded,
 }
 
-/// How the children of a phase stood when it was last looked at. No event says it, and whoever does without it comes to the
+/// How the children of a phase stood when it was last looked at. No event says it, and a state without it comes to the
 /// same: it only tells where nothing can have changed.
 #[derive(Debug, Default)]
 pub(crate) struct OpenWork {
-    /// By who has handed work out, how many tasks below it have not ended.
+    /// By the task that has handed work out, how many tasks below it have not ended.
     pub open: HashMap<TaskIx, u32>,
     /// A child has failed, and the others are being stopped: nothing is decided before they are.
     pub failing: bool,
@@ -157,7 +157,7 @@ pub(crate) mod reason {
     pub const HARD: &str = "hard_failure";
     /// The worker says that it failed.
     pub const SOFT: &str = "soft_failure";
-    /// The worker was stopped, and nobody stopped the phase.
+    /// The worker was stopped, and the phase was not.
     pub const STOPPED: &str = "stopped";
     /// Too many hard failures in a row.
     pub const TOO_MANY_HARD: &str = "hard_failures";

@@ -1,7 +1,7 @@
 //! The tries of a phase: the first, another after a failed validation, and the end.
 //!
 //! What comes next is computed anew from the children each time (`try_progress`), so a phase that was cut off goes on where it stood. A
-//! phase holds no permit itself: who hands work out has ended before the work begins, which is why one permit is enough at
+//! phase holds no permit itself: a try that hands work out has ended before the work begins, which is why one permit is enough at
 //! any depth.
 
 use super::record::Unit;
@@ -81,7 +81,7 @@ impl State {
     }
 
     /// Whether a phase was opened again of whose last try it is recorded what it came to. That is not judged a second time:
-    /// whoever goes on may do so under other bounds. What is not recorded was lost on its way, and is made good.
+    /// a resumed run may have other bounds. What is not recorded was lost on its way, and is made good.
     fn is_judged(&self, task: TaskIx) -> bool {
         let phase_state = self.tasks[task].phase_state.as_ref();
         self.tries_since(task) == 0

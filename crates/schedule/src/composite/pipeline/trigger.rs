@@ -1,6 +1,6 @@
 //! Whether an edge is taken: a pure question about how its phase ended, what was announced, and what holds.
 //!
-//! Knows no task and no state; who asks answers through [`Circumstances`]. Telemetry never gets here: what routes is the
+//! Knows no task and no state; the caller answers through [`Circumstances`]. Telemetry never gets here: what routes is the
 //! status of a phase, what was announced, and the conditions that the edge states.
 
 use convoke_model::{Failure, PhaseStatus};
@@ -63,7 +63,7 @@ pub(crate) trait Circumstances {
     fn happened(&self, kind: &str) -> bool;
     /// A flag of the run.
     fn flag(&self, key: &str) -> bool;
-    /// Whether a file exists; nothing while nobody has looked.
+    /// Whether a file exists; nothing before it was looked for.
     fn file(&self, path: &str) -> Option<bool>;
     /// Whether an expression holds.
     fn holds(&self, when: ConditionId) -> Result<bool, Failure>;
@@ -78,7 +78,7 @@ pub(crate) enum Taken {
     Yes,
     /// It is not, for this reason.
     No(String),
-    /// That depends on files that nobody has looked for.
+    /// That depends on files that were not looked for.
     Unseen(Vec<String>),
 }
 

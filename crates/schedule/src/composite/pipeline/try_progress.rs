@@ -44,7 +44,7 @@ pub(super) enum TryProgress {
 pub(super) enum Reply {
     Waits,
     Stopped,
-    Said(Box<WorkerAnswer>),
+    Answered(Box<WorkerAnswer>),
     Bad(Box<Outcome>),
 }
 
@@ -74,7 +74,7 @@ impl Outcome {
         Outcome { reason: why, ..Outcome::empty(status) }
     }
 
-    /// An attempt that failed for good; what nobody could read is an answer that is not accepted. A program that broke off
+    /// An attempt that failed for good; an answer that cannot be read is not accepted. A program that broke off
     /// has given none, and would break off again.
     fn attempted(failure: Failure, violation: Violation) -> Outcome {
         let broke_off = failure.reason.as_deref() == Some(EXIT_CODE);
@@ -131,8 +131,8 @@ impl Outcome {
     }
 }
 
-/// What a worker calls a failure: its class is what its code names; hard or soft is what it says, else what the class is. One
-/// who only says that it failed has answered, and the answer is not what was asked for; who calls that hard says that it
+/// What a worker calls a failure: its class is what its code names; hard or soft is what it says, else what the class is.
+/// A worker that only says that it failed has answered, and the answer is not what was asked for; a hard failure says that it
 /// cannot work.
 fn said_failure(said: &WorkerAnswer) -> Failure {
     let class = said.class();
@@ -153,10 +153,10 @@ impl View<'_> {
             Reply::Waits => TryProgress::Waits,
             Reply::Stopped => TryProgress::Stopped,
             Reply::Bad(outcome) => TryProgress::Ended(outcome),
-            Reply::Said(said) if said.children.is_empty() => {
+            Reply::Answered(said) if said.children.is_empty() => {
                 TryProgress::Ended(Box::new(Outcome::said(*said, self.violation(task))))
             }
-            Reply::Said(said) => self.handed_out(task, phase, child, said),
+            Reply::Answered(said) => self.handed_out(task, phase, child, said),
         }
     }
 
@@ -177,7 +177,7 @@ impl View<'_> {
             below.push(Outcome::said(*said, self.violation(task)));
         }
         match self.progress_of_all(task, phase, &children, &mut below) {
-            Some(came) => came,
+            Some(progress) => progress,
             None => self.put_together(task, phase, child, below),
         }
     }
@@ -224,7 +224,7 @@ impl View<'_> {
             Reply::Waits => TryProgress::Waits,
             Reply::Stopped => TryProgress::Stopped,
             Reply::Bad(outcome) => TryProgress::Ended(outcome),
-            Reply::Said(said) => {
+            Reply::Answered(said) => {
                 TryProgress::Ended(Box::new(Outcome::said(*said, self.violation(task)).with_below(below)))
             }
         }
@@ -249,14 +249,14 @@ impl View<'_> {
         let said =
             read(&answer).and_then(|said| self.not_allowed(task, phase, child, &said).map_or(Ok(said), Err));
         match said {
-            Ok(said) => Reply::Said(Box::new(said)),
+            Ok(said) => Reply::Answered(Box::new(said)),
             Err(problem) => Reply::Bad(Box::new(Outcome::refused(problem))),
         }
     }
 }
 
 impl State {
-    /// The failure of a child is that of who handed the work to it; what it said about the run does not count.
+    /// The failure of a child is that of the task that handed the work to it; what it said about the run does not count.
     fn of_child(&self, child: TaskIx, outcome: Outcome) -> Outcome {
         let who = match self.tasks[child].spec.as_deref() {
             Some(ChildSpec { key, kind: ChildKind::Intent { persona, .. }, .. }) => {

@@ -133,7 +133,7 @@ async fn where_nothing_is_to_be_settled_nothing_is_written_down() {
 
 #[tokio::test]
 async fn tools_that_come_later_are_not_there_for_the_attempt() {
-    for violation in [Violation::HardAbort, Violation::Told] {
+    for violation in [Violation::HardAbort, Violation::Reported] {
         let mut scene =
             Scene::new([wants(&[("s__look", "{}")]), wants(&[("s__late", "{}")]), answers("done")]);
         let agreed = *contract(None, &[]).unwrap();
@@ -156,7 +156,7 @@ async fn tools_that_come_later_are_not_there_for_the_attempt() {
 async fn where_a_contract_has_it_told_the_model_is_told_and_goes_on() {
     let mut scene = Scene::new([wants(&[("s__act", "{}"), ("s__look", "{}")]), answers("done")]);
     let agreed = *contract(Some(&["look"]), &[]).unwrap();
-    let (persona, violation) = (Some("execute".into()), Violation::Told);
+    let (persona, violation) = (Some("execute".into()), Violation::Reported);
     scene.assignment.contract = Some(Box::new(Contract { persona, violation, ..agreed }));
     assert_eq!(finished(scene.run().await), "done");
     assert_eq!(scene.texts(1)[1], "the tool `s__act` may not be used here; the tools are s__look");
@@ -172,7 +172,7 @@ async fn tools_that_are_only_named_are_nobodys_right() {
     scene.settings(|settings| settings.show_tools = true);
     let agreed = *contract(Some(&[]), &[]).unwrap();
     scene.assignment.contract =
-        Some(Box::new(Contract { tools_settled: true, violation: Violation::Told, ..agreed }));
+        Some(Box::new(Contract { tools_settled: true, violation: Violation::Reported, ..agreed }));
     assert_eq!(finished(scene.run().await), "done");
     let asked = scene.model.asked.lock().unwrap();
     assert!(asked[0].0[0].text.contains("- s__act"), "{:?}", asked[0].0[0].text);

@@ -1,4 +1,4 @@
-//! Delegation: the lead says who does what, members do it, and the lead merges what comes back.
+//! Delegation: the lead gives out tasks, members do them, and the lead merges what comes back.
 
 use super::super::super::workflow::{Requires, Step, StepKind};
 use super::super::lower::{Reached, Work};

@@ -1,7 +1,7 @@
 //! Teams: the protocols by which agents work together, as steps, groups and routes.
 //!
 //! Nothing is simulated: members are asked, votes are counted, rounds repeat by routes until they have decided or are
-//! used up. Each protocol is a file; what they share is the roster (who leads, who judges, who is a member) and how
+//! used up. Each protocol is a file; what they share is the roster (lead, judge, members) and how
 //! its members are asked.
 
 mod assign;
@@ -25,7 +25,7 @@ use crate::plan::Strategy;
 /// Tokens of each output that a member is handed.
 const HANDED_OVER: u64 = 16_000;
 
-/// Names of steps that are nobody's.
+/// Names of steps that belong to no agent.
 const OWN_STEPS: &[&str] =
     &["assignments", "positions", "rounds", "sides", "transcript", MERGED, super::synthesis::VERIFIED];
 
@@ -49,12 +49,12 @@ pub(super) fn work(manifest: &Manifest, team: &Team, findings: &mut Vec<Diagnost
     }
 }
 
-/// Who takes which part.
+/// The parts of a team's members.
 pub(super) struct Roster<'a> {
     pub manifest: &'a Manifest,
     pub team: &'a Team,
     pub texts: Texts,
-    /// Who leads or judges, where the protocol has such a part.
+    /// The lead or judge, where the protocol has such a part.
     pub chair: Option<&'a AgentSpec>,
     /// Everybody else, in the order of the file.
     pub members: Vec<&'a AgentSpec>,
@@ -163,7 +163,7 @@ impl<'a> Roster<'a> {
         })
     }
 
-    /// The protocol says who follows whom; an agent that says it too contradicts it.
+    /// The protocol orders the agents; an agent that says it too contradicts it.
     fn apart(&self, spec: &AgentSpec) -> Option<Diagnostic> {
         let word = self.team.protocol.value.word();
         let key = match (spec.depends_on.is_empty(), &spec.partitions) {

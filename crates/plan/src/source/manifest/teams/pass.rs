@@ -42,7 +42,7 @@ fn hand_over(roster: &Roster<'_>, index: usize) -> String {
     format!("{place}{before}{after}")
 }
 
-/// One message to all at the same time, and all answers. Where somebody leads, it writes the message.
+/// One message to all at the same time, and all answers. A lead, where there is one, writes the message.
 pub(super) fn broadcast(roster: &Roster<'_>) -> Work {
     let mut work = nothing(Reached::EndOfAll, roster.sources(&roster.members), roster.shape(Vec::new()));
     if let Some(lead) = roster.chair {

@@ -4,7 +4,7 @@
 //! is decided. From the second round on everybody sees what everybody said in the last one.
 
 use super::super::super::text::{Spanned, Text};
-use super::super::super::workflow::{Common, SetStep, SetType, SetWhat, Step, StepKind, VoteWord};
+use super::super::super::workflow::{Common, SetStep, SetType, Step, StepKind, VoteWord};
 use super::super::lower::{LeadsBack, Reached, Source, Work};
 use super::super::synthesis::MERGED;
 use super::{Roster, iterations, nothing, round, route, votes};
@@ -63,10 +63,13 @@ pub(super) fn remember(roster: &Roster<'_>, group: &str, memory: &str, leads_to:
         "{{{{ (({memory}.output if {memory} is defined else []) + [{{'said': {group}.outputs, 'failed': {group}.errors \
          | list}}]) | json }}}}"
     );
-    let output_type = Spanned::new(SetType::List, span.clone());
-    let what = Some(SetWhat::Value { value: Text::opaque(value, span.clone()), output_type });
+    let set = SetStep {
+        value: Some(Text::opaque(value, span.clone())),
+        values: None,
+        output_type: Some(Spanned::new(SetType::List, span.clone())),
+    };
     let mut common = Common::at(span);
     common.routes = vec![route(leads_to, None, span)];
     let name = Spanned::new(memory.to_owned(), span.clone());
-    Step { name, kind: StepKind::Set(SetStep { what }), common }
+    Step { name, kind: StepKind::Set(set), common }
 }

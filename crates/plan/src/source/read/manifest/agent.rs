@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::super::super::keys::manifest::{AGENT, DEPENDENCY};
 use super::super::super::manifest::{AgentSpec, Dependency, Partitions};
+use super::super::super::section::Keys;
 use super::super::super::text::Spanned;
 use super::super::super::tree::scalar::{Typed, typed};
 use super::super::super::tree::{Node, Pair, Value};
 use super::super::super::workflow::{AgentStep, Backoff, Common, ErrorClass, FailureMode, Requires, Retry};
 use super::super::fields::Fields;
 use super::super::scalars::Of;
-use super::super::{Reader, agent as agent_step, common, group};
+use super::super::{Reader, group};
 use super::output_schema::output_schema;
 use super::{Defaults, is_path, models, one_of, template_of};
 use crate::diagnostic::Span;
@@ -45,9 +46,9 @@ pub(super) fn agent(
     if !id.value.is_empty() {
         fields.owner = format!("agent `{}`", id.value);
     }
-    let mut step = agent_step::agent(cx, &mut fields);
+    let mut step = AgentStep::take(cx, &mut fields)?;
     models::choose(cx, &mut fields, &mut step, &defaults.roles);
-    let common = common(cx, &mut fields, defaults);
+    let common = common(cx, &mut fields, defaults)?;
     shape(cx, &mut fields, &mut step);
     let partitions = partitions(cx, &mut fields);
     let spec = AgentSpec {
@@ -119,9 +120,9 @@ fn id(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Spanned<String> {
 }
 
 /// What every step has; how agents follow one another is said by `depends_on` alone.
-fn common(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: &Defaults) -> Common {
+fn common(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: &Defaults) -> Option<Common> {
     let stated = fields.integer(cx, "max_retries");
-    let mut common = common::of_step(cx, fields);
+    let mut common = Common::take(cx, fields)?;
     if let (Some(count), Some(retry)) = (&stated, &common.retry) {
         let message = format!("`max_retries` and `retry` of {} exclude one another", fields.owner);
         cx.error("workflow::excludes", message, &count.span, "keep one of the two")
@@ -132,13 +133,13 @@ fn common(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: &Defaults) -> 
         common.retry = stated.as_ref().or(defaults.max_retries.as_ref()).map(retries);
     }
     common.timeout = common.timeout.or_else(|| defaults.timeout.clone());
-    common
+    Some(common)
 }
 
 /// Further attempts, after every failure that can pass.
 fn retries(count: &Spanned<u64>) -> Retry {
     Retry {
-        max_attempts: Spanned::new(count.value as u32 + 1, count.span.clone()),
+        max_attempts: count.value as u32 + 1,
         backoff: Backoff::Exponential,
         delay: PAUSE,
         retry_on: PASSING.to_vec(),

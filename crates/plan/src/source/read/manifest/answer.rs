@@ -4,14 +4,15 @@ use serde_json::{Map, Value as Json};
 
 use super::super::super::keys::manifest::{SYNTHESIS, VERIFY};
 use super::super::super::manifest::{Synthesis, Verification};
+use super::super::super::section::Keys;
 use super::super::super::text::Spanned;
 use super::super::super::tree::Value;
 use super::super::super::tree::scalar::{Typed, typed};
 use super::super::super::words::{STRATEGIES, Words};
 use super::super::super::workflow::{AgentStep, Common, ReduceStep, VerifyStep};
+use super::super::Reader;
 use super::super::fields::Fields;
 use super::super::scalars::Of;
-use super::super::{Reader, common, reduce};
 use super::output_schema::output_schema;
 use super::{Defaults, models, one_of};
 use crate::diagnostic::Span;
@@ -31,11 +32,11 @@ pub(super) fn synthesis(cx: &mut Reader<'_>, fields: &mut Fields<'_>, defaults: 
         return unstated(Strategy::Auto, &pair.value.span, true);
     };
     let states_strategy = fields.place_of("strategy").is_some();
-    let mut step = reduce::reduce(cx, &mut fields);
+    let read = ReduceStep::take(cx, &mut fields).zip(Common::take(cx, &mut fields));
+    let Some((mut step, common)) = read else { return unstated(Strategy::Auto, &pair.value.span, true) };
     models::choose(cx, &mut fields, &mut step.agent, &defaults.roles);
     one_of(cx, &fields, &["output_schema", "output"]);
     step.agent.output = output_schema(cx, &mut fields, "output_schema").or(step.agent.output.take());
-    let common = common::of_step(cx, &mut fields);
     fields.finish(cx);
     Synthesis { step, common, states_strategy, progressive: false }
 }
@@ -93,10 +94,10 @@ fn examined(
     let Some(mut fields) = Fields::open_extended(cx, node, &VERIFY, fields.owner_of("verify")) else {
         return Verification { criteria: true, answer: None };
     };
-    let mut step = reduce::verify(cx, &mut fields);
+    let read = VerifyStep::take(cx, &mut fields).zip(Common::take(cx, &mut fields));
+    let Some((mut step, common)) = read else { return Verification { criteria: true, answer: None } };
     models::examiners(cx, &mut fields, &mut step, &defaults.roles);
     let criteria = fields.flag(cx, "criteria", true);
-    let common = common::of_step(cx, &mut fields);
     fields.finish(cx);
     Verification { criteria, answer: Some((step, common)) }
 }

@@ -4,9 +4,9 @@ use super::super::super::manifest::Head;
 use super::super::super::settings::Runtime;
 use super::super::Reader;
 use super::super::fields::Fields;
+use super::super::header;
 use super::super::provider::provider;
-use super::super::server::server;
-use super::super::{flow, header, runtime};
+use super::super::server::servers;
 use super::models;
 
 /// Reads the keys that all manifests have.
@@ -18,11 +18,11 @@ pub(in crate::source::read) fn head(cx: &mut Reader<'_>, fields: &mut Fields<'_>
         inputs: header::inputs_at(cx, fields, "inputs"),
         runtime: runtime_of(cx, fields),
         tools: fields.names(cx, "tools"),
-        limits: header::limits(cx, fields),
-        cost: header::cost(cx, fields),
-        hooks: header::hooks(cx, fields),
+        limits: fields.value(cx, "limits").unwrap_or_default(),
+        cost: fields.value(cx, "cost").unwrap_or_default(),
+        hooks: fields.value(cx, "hooks").unwrap_or_default(),
         instructions: fields.templates(cx, "instructions").unwrap_or_default(),
-        labels: flow::labels(cx, fields),
+        labels: fields.value(cx, "labels").unwrap_or_default(),
         metadata: header::metadata(cx, fields),
         span: fields.head.clone(),
     }
@@ -30,7 +30,7 @@ pub(in crate::source::read) fn head(cx: &mut Reader<'_>, fields: &mut Fields<'_>
 
 /// `runtime`, with what stands at the top instead.
 fn runtime_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Runtime {
-    let mut read = runtime::runtime(cx, fields);
+    let mut read: Runtime = fields.value(cx, "runtime").unwrap_or_default();
     if let Some(pair) = fields.take("provider") {
         let own = provider(cx, &pair.value, &fields.owner);
         twice(cx, fields, "provider", read.provider.is_some());
@@ -41,9 +41,10 @@ fn runtime_of(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Runtime {
         models::reject_service_alone(cx, &model.value, &model.span);
         models::default(&mut read, model);
     }
-    let servers = fields.map(cx, "mcp_servers", |cx, pair, _| server(cx, &pair.value, &pair.key.value));
-    twice(cx, fields, "mcp_servers", servers.is_some() && !read.mcp_servers.is_empty());
-    read.mcp_servers.extend(servers.unwrap_or_default());
+    let above = fields.is_written("mcp_servers");
+    let servers = servers(cx, fields, "mcp_servers");
+    twice(cx, fields, "mcp_servers", above && !read.mcp_servers.is_empty());
+    read.mcp_servers.extend(servers);
     read
 }
 

@@ -15,15 +15,14 @@ pub(super) use output_schema::output_schema;
 
 use std::time::Duration;
 
-use super::super::keys::header::INPUT;
 use super::super::keys::manifest::MANIFEST;
 use super::super::manifest::{AgentSpec, Head, Manifest, ManifestDefaults, Mode, Protocol, Team};
 use super::super::text::{Spanned, Text};
 use super::super::tree::Node;
 use super::Reader;
 use super::fields::Fields;
+use super::header;
 use super::scalars::Of;
-use super::{header, reduce};
 use crate::diagnostic::Label;
 
 /// What agents have that say nothing of their own.
@@ -154,7 +153,7 @@ fn team(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> Option<Team> {
     }
     let protocol = own.or(stated);
     let (lead, judge) = (block.text(cx, "lead"), block.text(cx, "judge"));
-    let (rounds, vote) = (block.integer(cx, "rounds"), reduce::vote(cx, &mut block));
+    let (rounds, vote) = (block.integer(cx, "rounds"), block.value(cx, "vote"));
     if block.place_of("protocol").or(fields.place_of("coordination_protocol")).is_none() {
         let message = "`team` has no `protocol`, and the manifest no `coordination_protocol`";
         cx.error("workflow::missing_key", message, &block.head, "how do they work together?");
@@ -187,7 +186,7 @@ fn reserved_inputs(cx: &mut Reader<'_>, manifest: &Manifest) {
     let declared = manifest.head.inputs.iter().flatten();
     for (name, entry) in declared {
         if taken.iter().any(|(word, written)| name == word && *written) {
-            let message = format!("the manifest has `{name}` and declares an {} of that name", INPUT.name);
+            let message = format!("the manifest has `{name}` and declares an input of that name");
             cx.error("workflow::excludes", message, &entry.key.span, "keep one of the two");
         }
     }

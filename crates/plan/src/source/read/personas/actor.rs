@@ -5,10 +5,11 @@ use indexmap::IndexMap;
 use super::super::super::keys::personas::ACTOR;
 use super::super::super::keys::step::{StepType, step_key};
 use super::super::super::personas::Actor;
+use super::super::super::section::Keys;
 use super::super::super::tree::Node as Tree;
-use super::super::super::workflow::{Entry, WorkerKind};
+use super::super::super::workflow::{AgentStep, Common, Entry, ScriptStep, WorkerKind};
+use super::super::Reader;
 use super::super::fields::Fields;
-use super::super::{Reader, agent, common, work};
 
 /// Reads `actors`.
 pub(super) fn actors(cx: &mut Reader<'_>, fields: &mut Fields<'_>) -> IndexMap<String, Entry<Actor>> {
@@ -21,10 +22,10 @@ fn actor(cx: &mut Reader<'_>, node: &Tree, name: &str) -> Option<Actor> {
     let is_script = fields.word(cx, "type").is_some_and(|word| word.value == "script");
     let kind = if is_script { StepType::Script } else { StepType::Agent };
     judge_keys(cx, &fields, kind);
-    let common = common::of_step(cx, &mut fields);
+    let common = Common::take(cx, &mut fields)?;
     // Both readers take the keys of their type; what belongs to the other one was judged above.
-    let script = work::script(cx, &mut fields);
-    let asked = agent::agent(cx, &mut fields);
+    let script = ScriptStep::take(cx, &mut fields)?;
+    let asked = AgentStep::take(cx, &mut fields)?;
     let kind = match is_script {
         true => WorkerKind::Script(Box::new(script)),
         false => WorkerKind::Agent(Box::new(asked)),

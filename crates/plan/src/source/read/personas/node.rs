@@ -2,11 +2,13 @@
 
 use super::super::super::keys::personas::NODE;
 use super::super::super::personas::{Block, Edge, Node};
+use super::super::super::section::Keys;
 use super::super::super::text::Spanned;
 use super::super::super::tree::Node as Tree;
+use super::super::super::workflow::Common;
 use super::super::Reader;
 use super::super::fields::Fields;
-use super::super::{common, header};
+use super::super::header;
 use super::{edge, name, not_empty};
 use crate::plan::Topology;
 
@@ -38,7 +40,7 @@ fn node(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option<Node> {
         task: fields.template(cx, "task").filter(|task| !task.value.trim().is_empty()),
         max_retries: retries(cx, &mut fields),
         block: block(cx, &mut fields),
-        common: common::of_step(cx, &mut fields),
+        common: Common::take(cx, &mut fields)?,
         round: None,
         after: Vec::new(),
     };

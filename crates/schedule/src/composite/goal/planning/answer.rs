@@ -3,16 +3,15 @@
 //! The shape of an answer is checked before it comes here; this is about its meaning. Whether it can be obeyed (bounds,
 //! names, what was tried before) is the router's business.
 
-use super::check::says_something;
-use super::proposal::Proposal;
 use convoke_model::Role;
 use convoke_plan::Action;
+use convoke_plan::goal_plan::{Proposal, says_something};
 use serde_json::Value;
 
-/// What somebody said.
+/// The answer of a role.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum GoalAnswer {
-    /// Tasks: of a planner, or of who takes a task apart.
+    /// Tasks: of the role `plan` or `decompose`.
     Tasks(Proposal),
     /// Whether a task is done by children.
     Size { spawn: bool, reason: String, tools: Vec<String> },

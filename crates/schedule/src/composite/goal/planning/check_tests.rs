@@ -1,18 +1,22 @@
-use super::super::proposal::tests::drafts;
+use super::super::items::tests::drafts;
 use super::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn terms(most: u32) -> Terms<'static> {
-    Terms { most, because: ("max_tasks", most), known: None, skip_threshold: 70, vouched: false }
+fn terms(most: u32) -> Terms {
+    Terms { most, because: ("max_tasks", most), skip_threshold: 70, vouched: false }
 }
 
 fn proposal(tasks: Value) -> Proposal {
     Proposal::read(&json!({ "tasks": tasks })).expect("it can be read")
 }
 
+fn by_itself(proposal: &Proposal, terms: Terms) -> Result<(), String> {
+    check(proposal, &terms, &Known::default())
+}
+
 fn refusal(tasks: Value) -> String {
-    proposal(tasks).check(terms(10)).expect_err("it is refused")
+    by_itself(&proposal(tasks), terms(10)).expect_err("it is refused")
 }
 
 #[test]
@@ -38,13 +42,17 @@ fn a_task_is_skipped_only_for_a_reason_that_somebody_could_verify() {
         proposal(json!([{"id": "a", "description": "a", "skip_probability": 90, "skip_reason": reason}]))
     };
     for nothing in ["", " ", "-", "n/a", "None", "none.", "x", "?"] {
-        assert!(skipped(nothing).check(terms(10)).is_err(), "{nothing}");
+        assert!(by_itself(&skipped(nothing), terms(10)).is_err(), "{nothing}");
     }
     for something in ["no key", "offline", "404", "the printer is out of paper"] {
-        assert_eq!(skipped(something).check(terms(10)), Ok(()), "{something}");
+        assert_eq!(by_itself(&skipped(something), terms(10)), Ok(()), "{something}");
     }
-    assert_eq!(skipped("n/a").check(Terms { vouched: true, ..terms(10) }), Ok(()), "a person answers for it");
-    assert!(skipped(" ").check(Terms { vouched: true, ..terms(10) }).is_err());
+    assert_eq!(
+        by_itself(&skipped("n/a"), Terms { vouched: true, ..terms(10) }),
+        Ok(()),
+        "a person answers for it"
+    );
+    assert!(by_itself(&skipped(" "), Terms { vouched: true, ..terms(10) }).is_err());
 }
 
 /// A later round: task 1 was done, 2 failed and 3 was skipped.
@@ -53,14 +61,14 @@ fn later(tasks: Value) -> Result<(), String> {
     known.add("1", "Look up prices", Some(End::Succeeded));
     known.add("2", "Compare prices", Some(End::Failed));
     known.add("3", "Write it up", Some(End::Skipped));
-    proposal(tasks).check(Terms { known: Some(&known), ..terms(10) })
+    check(&proposal(tasks), &terms(10), &known)
 }
 
 #[test]
 fn an_id_of_an_earlier_round_means_the_task_that_is_there() {
     let hidden = json!([{"id": "1", "description": "a"}, {"id": "2", "description": "b", "inputs": ["1"]}]);
     assert!(later(hidden).unwrap_err().contains("`1`: a new task has the id of an existing one"));
-    // Nobody needs it: there is nothing to mistake.
+    // No task needs it: there is nothing to mistake.
     assert_eq!(later(json!([{"id": "2", "description": "a", "inputs": ["1"], "replaces": ["2"]}])), Ok(()));
     assert!(
         later(json!([{"id": "x", "description": "a", "inputs": ["2"]}])).unwrap_err().contains("no result")
@@ -98,11 +106,11 @@ fn chain(length: usize) -> Vec<Draft> {
 #[test]
 fn ten_thousand_tasks_in_a_row_are_checked_as_readily_as_three() {
     let mut long = Proposal { tasks: chain(10_000), complete: true };
-    assert_eq!(long.check(terms(10_000)), Ok(()));
+    assert_eq!(by_itself(&long, terms(10_000)), Ok(()));
     long.tasks[9_999].inputs = vec!["0".into()];
-    let told = long.check(terms(10_000)).expect_err("it is a circle");
+    let refused = by_itself(&long, terms(10_000)).expect_err("it is a circle");
     assert_eq!(
-        told,
+        refused,
         "the inputs go round in a circle: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> … 9989 more … -> 9995 -> 9996 -> 9997 -> 9998 -> 9999 -> 0"
     );
 }
@@ -124,7 +132,7 @@ proptest! {
     #[test]
     fn what_is_accepted_can_be_ordered(tasks in drafts()) {
         let Ok(proposal) = Proposal::read(&json!({ "tasks": tasks })) else { return Ok(()) };
-        if proposal.check(terms(6)).is_err() {
+        if by_itself(&proposal, terms(6)).is_err() {
             return Ok(());
         }
         prop_assert!(proposal.tasks.len() <= 6);
@@ -141,8 +149,9 @@ proptest! {
 #[test]
 fn how_many_may_be_made_is_told_beside_what_allows_them() {
     let two = || proposal(json!([{"id": "a", "description": "a"}, {"id": "b", "description": "b"}]));
-    let told =
-        |most: u32, all: u32| two().check(Terms { because: ("max_tasks", all), ..terms(most) }).unwrap_err();
-    assert_eq!(told(1, 1), "there are 2 tasks, and at most 1 are allowed (max_tasks)");
-    assert_eq!(told(1, 12), "there are 2 tasks, and 1 more can be made (max_tasks: 12)");
+    let refused = |most: u32, all: u32| {
+        by_itself(&two(), Terms { because: ("max_tasks", all), ..terms(most) }).unwrap_err()
+    };
+    assert_eq!(refused(1, 1), "there are 2 tasks, and at most 1 are allowed (max_tasks)");
+    assert_eq!(refused(1, 12), "there are 2 tasks, and 1 more can be made (max_tasks: 12)");
 }

@@ -1,5 +1,6 @@
-//! What models answer, read strictly, and whether a plan among that can be carried out. Pure: texts in, values out.
+//! What models answer, read strictly, whether a plan among that can be carried out, and the tasks that it becomes. Pure: texts in,
+//! values out.
 
 pub(super) mod answer;
 pub(super) mod check;
-pub(super) mod proposal;
+pub(super) mod items;

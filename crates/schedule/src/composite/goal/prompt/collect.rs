@@ -1,10 +1,10 @@
 //! Results that are too many for one question become digests first, by levels.
 //!
-//! Which digests are made is the merge tree's decision: results are its pieces, and whoever puts all of them together
+//! Which digests are made is the merge tree's decision: results are its pieces, and the role that puts all of them together
 //! (`finalise`, `reconcile`) is asked its last question. So results that fit into that one are a tree of one level, and
-//! nobody else is asked. Which questions there are follows from results and answers alone. Invariants: each task is in one
-//! group of each level, or in the last question, if it has a result; a digest that nobody could make is replaced by the
-//! heads of what it was to be made of, which is said, and the goal lacks something; one that nobody may make (for lack of
+//! no other role is asked. Which questions there are follows from results and answers alone. Invariants: each task is in one
+//! group of each level, or in the last question, if it has a result; a digest that failed is replaced by the
+//! heads of what it was to be made of, which is said, and the goal lacks something; one that may not be made (for lack of
 //! money or leave, or because it was stopped) is not replaced: nothing further is asked, and there is no answer.
 
 use super::prompt_budget::{self, Room, Size};
@@ -57,7 +57,7 @@ impl View<'_> {
             return Vec::new();
         }
         let makes_digests = known.is_some() || self.makes_digests(on);
-        // With nobody at work the router looks at everything.
+        // With no role at work the router looks at everything.
         if self.tasks[on].group.as_ref().is_none_or(|group| group.open == 0) || !makes_digests {
             known.into_iter().for_each(|known| self.keep_memo(on, known));
             return Vec::new();
@@ -101,14 +101,14 @@ impl View<'_> {
         vec![Step::record(decided), Step::Spawn { on, children }]
     }
 
-    /// What whoever puts everything together is asked about: results and digests. `None` where it is all results.
+    /// The pieces of the last question: results and digests. `None` where it is all results.
     pub(in crate::composite::goal) fn last_pieces(&self, on: TaskIx) -> Option<Vec<Piece>> {
         let mut tree = Tree::new(self.pieces_to_collect(on)?, self.room_on(on).bounds());
         let (_, last) = look(&mut tree, None, &|key, of| self.digest_at(on, key, of));
         Some(last?.into_iter().map(|part| part.piece).collect())
     }
 
-    /// The digests that nobody could make, without those that another one of them was to be made of.
+    /// The digests that failed, without those that another one of them was to be made of.
     pub(in crate::composite::goal) fn digests_lacking(&self, on: TaskIx) -> Vec<TaskIx> {
         let is_lacking =
             |digest: &TaskIx| self.tasks[*digest].is_ended() && self.digest_text(*digest).is_none();
@@ -214,7 +214,7 @@ impl State {
         rooms.min().unwrap_or_else(|| Room::within(u64::MAX))
     }
 
-    /// Whether whoever puts everything together has a tool that reads what is shown in part.
+    /// Whether the role that puts everything together has a tool that reads what is shown in part.
     fn whole_is_read_on(&self, goal: TaskIx, on: TaskIx) -> bool {
         let role = if on == goal { Role::Finalise } else { Role::Reconcile };
         let node = self.goal_of(goal).and_then(|(_, spec)| spec.roles.get(&role));
@@ -222,8 +222,8 @@ impl State {
         matches!(kind, Some(Kind::Agent(agent)) if agent.settings.provider.program.is_none())
     }
 
-    /// The tasks whose results are put together, in an order that does not depend on who was faster: the children of a task
-    /// that were made last; of a goal those right below it. What has no result is listed for whoever is asked last.
+    /// The tasks whose results are put together, in an order that does not depend on speed: the children of a task
+    /// that were made last; of a goal those right below it. What has no result is listed in the last question.
     fn put_together_in(&self, goal: TaskIx, on: TaskIx) -> Vec<TaskIx> {
         let Kind::Goal(spec) = &self.node(goal).kind else { return Vec::new() };
         let has_result = |task: &TaskIx| self.tasks[*task].succeeded();
@@ -267,7 +267,7 @@ fn cut(task: &TaskId, size: Size, most: u64) -> Vec<Part> {
 }
 
 /// Looks at a tree, all of it or behind some answers: what can be asked, and what the last question would be about once
-/// nothing else is open. The last question is never asked here: it is somebody else's.
+/// nothing else is open. The last question is never asked here: it is the router's.
 fn look(tree: &mut Tree, behind: Option<&[&str]>, answer: &Answers<'_>) -> (Asks, Option<Vec<Part>>) {
     let (key, last) = (tree.last_key(), RefCell::new(None));
     let below = |asked: &str, parts: &[Part]| match asked == key {

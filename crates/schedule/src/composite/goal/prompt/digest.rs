@@ -1,4 +1,4 @@
-//! What a question shows of results that were put together before: digests, parts of results, heads of what nobody could
+//! What a question shows of results that were put together before: digests, parts of results, heads of what could not be
 //! put together.
 //!
 //! Each entry has the fields of a task, so that a template need not know which of them it shows. Invariant: an entry
@@ -24,7 +24,7 @@ pub(in crate::composite::goal) struct Pieces {
 }
 
 impl View<'_> {
-    /// Pieces as prompts show them; what is cut is read by the names after the first so many, by who can.
+    /// Pieces as prompts show them; what is cut is read by the names after the first so many, where it can be read.
     pub(in crate::composite::goal) fn pieces_shown(
         &self,
         state: &GoalState<'_>,
@@ -55,7 +55,7 @@ impl View<'_> {
         shown
     }
 
-    /// What somebody made of results, with what is wrong with them; `None` where nobody could.
+    /// The digest of results, with what is wrong with them; `None` where it failed.
     pub(in crate::composite::goal) fn digest_text(&self, task: TaskIx) -> Option<String> {
         if !self.tasks[task].succeeded() || self.pieces_of(task).is_none() {
             return None;
@@ -95,7 +95,7 @@ impl View<'_> {
     }
 
     /// The heads of what a digest was to be made of, which together take no more room than the digest would have. Of a
-    /// digest that nobody could make either, the heads of what lies below it.
+    /// digest that failed too, the heads of what lies below it.
     fn heads(
         &self,
         state: &GoalState<'_>,
@@ -130,7 +130,7 @@ impl View<'_> {
         lines.join("\n")
     }
 
-    /// What there is of pieces: results, digests, and what lies below digests that nobody could make.
+    /// What there is of pieces: results, digests, and what lies below digests that failed.
     fn add_below<'p>(&'p self, of: &'p [Piece], found: &mut Vec<(&'p Piece, TaskIx)>) {
         for (piece, task) in of.iter().filter_map(|piece| Some((piece, self.tasks.find(&piece.task)?))) {
             match self.pieces_of(task).filter(|_| self.digest_text(task).is_none()) {
@@ -187,7 +187,7 @@ impl State {
         })
     }
 
-    /// Why nobody could make a digest.
+    /// Why a digest failed.
     pub(in crate::composite::goal) fn why_lacking(&self, task: TaskIx) -> String {
         match self.tasks[task].failure.as_deref() {
             Some(failure) => failure.message.clone(),

@@ -1,4 +1,4 @@
-//! What of a task's inputs whoever is asked for it is shown, and what is said where that is not all.
+//! Which inputs of a task stand in the prompts of its roles, and what is said where that is not all.
 //!
 //! How much of each is shown is `share`'s decision. Invariant: what is neither shown nor can be read is counted in the
 //! prompt, and the run has a note of it.
@@ -21,14 +21,14 @@ pub(in crate::composite::goal) struct Inputs {
 }
 
 impl View<'_> {
-    /// Says that whoever was just asked does not see all of what the task builds on, and cannot.
+    /// Notes that the prompt of the newest role has not all of what the task builds on, and that the rest cannot be read.
     pub(in crate::composite::goal) fn note_inputs_in_part(&self, on: TaskIx) -> Option<Step> {
         let message = self.inputs_in_part(on)?;
         let (task, code) = (Some(self.tasks[on].id.clone()), "inputs_in_part".to_owned());
         Some(Step::record(Event::Noted { task, code, message }))
     }
 
-    /// Those of what a task builds on that whoever is asked is shown.
+    /// The inputs of a task that a prompt shows.
     pub(in crate::composite::goal) fn inputs_shown(&self, about: &About<'_>) -> Inputs {
         let mut tasks = self.with_results(about.builds_on().iter());
         let size = |task: &TaskIx| {
@@ -44,7 +44,7 @@ impl View<'_> {
     }
 
     fn inputs_in_part(&self, on: TaskIx) -> Option<String> {
-        // Who can read on misses something only where there are very many.
+        // A role that can read on misses something only where there are very many.
         const FEW: usize = 64;
         let asked = *self.tasks[on].group.as_ref()?.members.last()?;
         let inputs = self.item_of(on).map_or(0, |_| self.builds_on(on).len());

@@ -3,11 +3,11 @@
 //! A role sees the goal, its own task and what that task and those above it declare as inputs, never the whole history:
 //! what a prompt holds does not grow with the number of tasks. Large results are shown by their head and can be read on.
 
-mod absent;
 mod collect;
 mod digest;
 mod inputs;
 mod joined;
+mod not_applicable;
 mod prompt_budget;
 
 use crate::composite::goal::gather::Past;
@@ -50,7 +50,7 @@ pub(in crate::composite::goal) struct About<'a> {
     at: Option<usize>,
     /// What stands in the place of the tasks' results: digests and parts of them. `None` where the results do.
     pieces: Option<Vec<Piece>>,
-    /// Whether who is asked can read what is shown in part.
+    /// Whether the role can read what is shown in part.
     pub reads_on: bool,
     /// What the window of the model leaves to each list.
     pub room: Room,
@@ -71,7 +71,7 @@ impl View<'_> {
         let context = context.map(stated).transpose()?.unwrap_or_default();
         let mut put = |name: &'static str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
-                names.insert(name.into(), absent::shown(name, &value()));
+                names.insert(name.into(), not_applicable::value_of(name, &value()));
             }
         };
         put("goal", &|| json!(goal));
@@ -250,7 +250,7 @@ impl View<'_> {
 }
 
 impl State {
-    /// Whoever puts results together is told why each of them is as it is; everybody else sees one task.
+    /// A role that puts results together sees why each of them is as it is; every other role sees one task.
     fn looked_at_by(&self, role: Role, asker: TaskIx, pieces: &[Piece]) -> Vec<TaskIx> {
         let members = || self.tasks[asker].group.iter().flat_map(|group| &group.members).copied();
         let mut all = vec![asker];
@@ -384,7 +384,7 @@ impl<'a> About<'a> {
         all.into_iter().filter(has_result).take(self.room.shown()).collect()
     }
 
-    /// What whoever is asked should know besides: of this question, else of the task.
+    /// The note of this question, else of the task.
     fn note(&self) -> Option<&str> {
         self.note.or_else(|| self.own()?.item.note.as_deref())
     }

@@ -169,14 +169,14 @@ impl Room {
 /// How large a result and what is said about its task are in prompts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::composite::goal) struct Size {
-    /// As much of the result as whoever puts everything together is shown at most, and the same with its marks.
+    /// As much of the result as the last prompt shows at most, and the same with its marks.
     pub head: usize,
     pub marked_head: usize,
     /// All of the result, with the marks.
     pub result: usize,
     /// What is said about the task where its result becomes a part of a digest.
     pub beside: usize,
-    /// What whoever puts everything together is told about the task.
+    /// What the last prompt says about the task.
     pub listed: usize,
 }
 
@@ -300,7 +300,11 @@ mod tests {
             prop_assert!(heads.iter().zip(&lengths).all(|(head, length)| head <= length && *head <= MOST));
             prop_assert!(heads.iter().zip(&lengths).all(|(head, length)| *head >= (LEAST - 2).min(*length)));
         }
+    }
 
+    // Each has up to four megabytes.
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn a_list_of_tasks_stays_within_bounds(lengths in prop::collection::vec(0usize..1_000, 1..640)) {
             let row = |length: &usize| [(); 3].map(|()| "é".repeat(*length));

@@ -1,4 +1,4 @@
-//! Why a goal came to what it came to, in words that can be trusted: from its tasks, and from who looked at all of it.
+//! Why a goal came to what it came to, in words that can be trusted: from its tasks, and from the roles that saw all of it.
 //!
 //! Pure. Invariant: a goal that did not succeed has a cause, and it is never the answer's own word for a success.
 
@@ -49,11 +49,11 @@ pub(in crate::composite::goal) fn shortcoming(state: &GoalState<'_>) -> Option<S
     match verdict(state) {
         Status::Succeeded => None,
         Status::SkippedAll => {
-            state.top().next().map(|first| format!("every task was skipped: {}", told(state, first)))
+            state.top().next().map(|first| format!("every task was skipped: {}", in_words(state, first)))
         }
         Status::Partial | Status::Failed => {
-            let told = missing(state).map(|item| told(state, item));
-            Some(told.unwrap_or_else(|| "some results were seen in part or not put together".to_owned()))
+            let why = missing(state).map(|item| in_words(state, item));
+            Some(why.unwrap_or_else(|| "some results were seen in part or not put together".to_owned()))
         }
     }
 }
@@ -71,7 +71,7 @@ fn missing<'s, 'a>(state: &'s GoalState<'a>) -> Option<&'s ItemState<'a>> {
     Some(item)
 }
 
-fn told(state: &GoalState<'_>, item: &ItemState<'_>) -> String {
+fn in_words(state: &GoalState<'_>, item: &ItemState<'_>) -> String {
     let (id, how, why) = (state.short(&item.id), status_word(item), reason(item));
     format!("task {id} is {how}: {why}")
 }

@@ -17,7 +17,7 @@ pub(crate) struct Decision {
 /// What carries a decision out.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Act {
-    /// Somebody is asked.
+    /// A role is asked.
     Ask { role: Role, note: Option<String> },
     /// Tasks are made.
     Add(Vec<Item>),

@@ -6,14 +6,15 @@
 use super::decision::{Act, Decision};
 use crate::composite::goal::accounts;
 use crate::composite::goal::planning::answer::GoalAnswer;
-use crate::composite::goal::planning::check::{Known, Terms};
-use crate::composite::goal::planning::proposal::Proposal;
+use crate::composite::goal::planning::check::{Known, check};
+use crate::composite::goal::planning::items::items;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing, asked_in_a_row};
 use crate::state::End;
 use convoke_model::{Cause, CauseKind, Class, Effort, Failure, GoalChoice, Role, Skip, TaskId, counted};
 use convoke_plan::SpawnRule;
+use convoke_plan::goal_plan::{Proposal, Terms};
 
-/// The reason of a failure: whoever did a task says that its aim was not reached, or a goal was not achieved.
+/// The reason of a failure: the worker of a task says that its aim was not reached, or a goal was not achieved.
 pub const NOT_ACHIEVED: &str = "goal_not_achieved";
 
 /// Tasks that something may be decided about: by priority, then depth, then creation.
@@ -43,11 +44,11 @@ pub(crate) fn next(state: &GoalState<'_>, index: usize, left: &mut u32) -> Optio
         None => None,
         Some(Entry::Child(_)) => look.rejoin(),
         Some(Entry::Role(_, Response::Pending)) => None,
-        Some(Entry::Role(Role::Analyse, told)) => Some(look.analysed(told)),
-        Some(Entry::Role(Role::Decompose, told)) => Some(look.decomposed(told)),
-        Some(Entry::Role(Role::Recover, told)) => Some(look.judged(told)),
-        Some(Entry::Role(Role::Collect, told)) => look.not_collected(told),
-        Some(Entry::Role(_, told)) => Some(look.worked(told)),
+        Some(Entry::Role(Role::Analyse, response)) => Some(look.analysed(response)),
+        Some(Entry::Role(Role::Decompose, response)) => Some(look.decomposed(response)),
+        Some(Entry::Role(Role::Recover, response)) => Some(look.judged(response)),
+        Some(Entry::Role(Role::Collect, response)) => look.not_collected(response),
+        Some(Entry::Role(_, response)) => Some(look.worked(response)),
     }
 }
 
@@ -59,7 +60,7 @@ pub(in crate::composite::goal) struct Look<'s, 'a> {
 }
 
 impl Look<'_, '_> {
-    /// Nobody was asked yet.
+    /// No role was asked yet.
     fn first(&mut self) -> Option<Decision> {
         let threshold = self.state.goal.skip_threshold;
         let hopeless = |skip: &&Skip| skip.probability >= threshold && !self.item.insisted;
@@ -85,7 +86,7 @@ impl Look<'_, '_> {
         self.skip(kind, Some(input.clone()), reason)
     }
 
-    /// Directly, by children, or as somebody says.
+    /// Directly, by children, or as an analysis says.
     fn start(&self) -> Decision {
         let refusal = self.spawn_refusal();
         match (self.size(), refusal) {
@@ -158,8 +159,8 @@ impl Look<'_, '_> {
         accounts::refusal(&self.state.accounts, self.item.item.effort)
     }
 
-    fn analysed(&self, told: &Response<'_>) -> Decision {
-        let Response::Answered(said) = told else {
+    fn analysed(&self, response: &Response<'_>) -> Decision {
+        let Response::Answered(said) = response else {
             return self.execute("the analysis failed: the task is done directly".into(), None);
         };
         match (&**said, self.spawn_refusal()) {
@@ -177,10 +178,10 @@ impl Look<'_, '_> {
         }
     }
 
-    fn decomposed(&mut self, told: &Response<'_>) -> Decision {
-        let refused = match told {
+    fn decomposed(&mut self, response: &Response<'_>) -> Decision {
+        let refused = match response {
             Response::Answered(said) => match &**said {
-                GoalAnswer::Tasks(tasks) => match tasks.check(self.terms(&self.known())) {
+                GoalAnswer::Tasks(tasks) => match check(tasks, &self.terms(), &self.known()) {
                     Ok(()) => return self.add_children(tasks),
                     Err(why) => why,
                 },
@@ -208,7 +209,7 @@ impl Look<'_, '_> {
         known
     }
 
-    fn terms<'k>(&self, known: &'k Known) -> Terms<'k> {
+    fn terms(&self) -> Terms {
         let bounds = self.state.goal.bounds;
         let room = bounds.max_children.saturating_sub(self.item.children());
         let (most, because) = match room <= *self.left {
@@ -216,13 +217,13 @@ impl Look<'_, '_> {
             false => (*self.left, ("max_tasks", bounds.max_tasks)),
         };
         let skip_threshold = self.state.goal.skip_threshold;
-        Terms { most, because, known: Some(known), skip_threshold, vouched: false }
+        Terms { most, because, skip_threshold, vouched: false }
     }
 
     fn add_children(&mut self, tasks: &Proposal) -> Decision {
         let first = self.item.children() + 1;
         let known = |short: &str| full(self.state, short);
-        let items = tasks.items(&self.item.id, first, self.item.item.depth + 1, &known);
+        let items = items(tasks, &self.item.id, first, self.item.item.depth + 1, &known);
         *self.left -= items.len() as u32;
         let reason = format!("it is done by {}", counted(items.len(), "child", "children"));
         self.decide(GoalChoice::AddTasks, reason, None, Act::Add(items))
@@ -263,18 +264,18 @@ impl Look<'_, '_> {
         })
     }
 
-    /// Nobody may make a digest of its parts: no other way to put them together could be taken either.
-    fn not_collected(&self, told: &Response<'_>) -> Option<Decision> {
-        let Response::Failed(failure) = told else { return None };
+    /// A digest of its parts may not be made: no other way to put them together could be taken either.
+    fn not_collected(&self, response: &Response<'_>) -> Option<Decision> {
+        let Response::Failed(failure) = response else { return None };
         let failure = failure.cloned().unwrap_or_else(unknown);
         let message = format!("its parts could not be put together: {}", failure.message);
         let failure = Failure { message: message.clone(), ..failure };
         Some(self.decide(GoalChoice::End, message, None, self.give_up(failure)))
     }
 
-    /// Whoever did it, or put its parts together, has ended.
-    fn worked(&mut self, told: &Response<'_>) -> Decision {
-        if let Response::Answered(said) = told
+    /// Its worker, or the role that put its parts together, has ended.
+    fn worked(&mut self, response: &Response<'_>) -> Decision {
+        if let Response::Answered(said) = response
             && let GoalAnswer::Work { achieved: true, reason } = &**said
         {
             return self.decide(GoalChoice::End, because("it is done", reason), None, Act::Succeed);
@@ -290,7 +291,7 @@ impl Look<'_, '_> {
         self.ask(GoalChoice::Execute, self.worker(), reason, note)
     }
 
-    /// Who does the task.
+    /// The role that does the task.
     pub(in crate::composite::goal) fn worker(&self) -> Role {
         if self.item.recovers(self.state) { Role::Rescue } else { Role::Execute }
     }

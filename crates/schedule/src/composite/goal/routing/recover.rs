@@ -1,6 +1,6 @@
 //! What follows from a failure: the policy of its class, without what was tried before.
 //!
-//! Pure. Where one way is left it is taken; where several need judgement, somebody is asked which, and always before a
+//! Pure. Where one way is left it is taken; where several need judgement, a role is asked which, and always before a
 //! task is left out. Invariant: no way is taken twice for a task, and never more than `max_recoveries` of them.
 
 use convoke_plan::Action;
@@ -30,7 +30,7 @@ pub(crate) struct Case<'a> {
 pub(crate) enum Next {
     /// This.
     Take(Action),
-    /// One of these, as somebody judges.
+    /// One of these, as a role judges.
     Judge(Vec<Action>),
     /// Nothing is left; why.
     GiveUp(&'static str),
@@ -49,7 +49,7 @@ pub(crate) fn next(case: &Case<'_>) -> Next {
             let judged: Vec<Action> =
                 left.iter().copied().take_while(|action| needs_judgement(*action)).collect();
             match judged.as_slice() {
-                // Nothing is left out unless somebody says why.
+                // Nothing is left out without a reason.
                 [Action::Skip] => Next::Judge(vec![Action::Skip, Action::Fail]),
                 [only] => Next::Take(*only),
                 _ => Next::Judge(judged),
@@ -72,7 +72,7 @@ fn left(case: &Case<'_>) -> Vec<Action> {
 
 fn is_possible(case: &Case<'_>, action: Action) -> bool {
     match action {
-        // Faults that may pass were tried again by the one who does the task, with its own back-off.
+        // Faults that may pass were tried again by its worker, with its own back-off.
         Action::Retry => case.may_repeat,
         Action::AlternativeTool => case.other_tools,
         Action::Decompose => case.may_decompose,

@@ -1,4 +1,4 @@
-//! A task of a goal failed: what follows, who judges, and which way is taken.
+//! A task of a goal failed: what follows, which role judges, and which way is taken.
 //!
 //! Pure. Which ways there are is `recover`'s answer; here it becomes a decision about the task.
 
@@ -13,7 +13,7 @@ use crate::state::End;
 use convoke_model::{Cause, CauseKind, Class, Effort, Failure, GoalChoice, Item, Role};
 use convoke_plan::Action;
 
-/// The ways that whoever judges a failed task may choose from.
+/// The ways that the judge of a failed task may choose from.
 pub(crate) fn ways(state: &GoalState<'_>, index: usize) -> Vec<Action> {
     let mut left = state.tasks_left();
     let look = Look { state, item: &state.items[index], left: &mut left };
@@ -38,7 +38,7 @@ impl Look<'_, '_> {
         Some(self.ask(role.into(), role, why.into(), note))
     }
 
-    /// What is done again: whoever failed to put results together does that, everybody else does the task.
+    /// What is done again: putting results together where that failed, else the task.
     fn last_work(&self) -> Role {
         match self.item.steps.iter().rev().find(is_work) {
             Some(Entry::Role(Role::Reconcile, _)) => Role::Reconcile,
@@ -79,8 +79,8 @@ impl Look<'_, '_> {
         }
     }
 
-    /// Somebody said which way to take.
-    pub(in crate::composite::goal) fn judged(&mut self, told: &Response<'_>) -> Decision {
+    /// A role said which way to take.
+    pub(in crate::composite::goal) fn judged(&mut self, response: &Response<'_>) -> Decision {
         let failure = self.last_failure().unwrap_or_else(unknown);
         let ways = match recover::next(&self.case(&failure)) {
             Next::Judge(ways) => ways,
@@ -88,11 +88,11 @@ impl Look<'_, '_> {
             // What was possible when it was asked is possible no more.
             Next::GiveUp(_) => return self.after(failure),
         };
-        let refused = match self.way(told, &ways) {
+        let refused = match self.way(response, &ways) {
             Ok((action, reason, note)) => return self.take(action, &failure, reason, note),
             Err(why) => why,
         };
-        if asked_in_a_row(&self.item.steps, Role::Recover) == 1 && matches!(told, Response::Answered(_)) {
+        if asked_in_a_row(&self.item.steps, Role::Recover) == 1 && matches!(response, Response::Answered(_)) {
             let reason = format!("the answer cannot be used: {refused}");
             return self.ask(GoalChoice::Recover, Role::Recover, reason, Some(refused));
         }
@@ -101,8 +101,12 @@ impl Look<'_, '_> {
         self.take(first, &failure, format!("{refused}; the first way that is left is taken"), None)
     }
 
-    fn way(&self, told: &Response<'_>, ways: &[Action]) -> Result<(Action, String, Option<String>), String> {
-        let said = match told {
+    fn way(
+        &self,
+        response: &Response<'_>,
+        ways: &[Action],
+    ) -> Result<(Action, String, Option<String>), String> {
+        let said = match response {
             Response::Answered(said) => said,
             Response::Failed(failure) => return Err(format!("the judge failed: {}", message(*failure))),
             Response::Pending => unreachable!("only answers are looked at"),
@@ -225,12 +229,12 @@ fn advice(action: Action) -> &'static str {
     }
 }
 
-/// Whether somebody did the task, or a part of it.
+/// Whether a step did the task, or a part of it.
 fn is_work(step: &&Entry<'_>) -> bool {
     !matches!(step, Entry::Role(Role::Recover | Role::Decompose | Role::Analyse, _))
 }
 
-/// Why the last work on a task failed, if it did: who judges or takes apart does no work on it.
+/// Why the last work on a task failed, if it did: judging it or taking it apart is no work on it.
 pub(crate) fn last_failure(state: &GoalState<'_>, item: &ItemState<'_>) -> Option<Failure> {
     match item.steps.iter().rev().find(is_work)? {
         Entry::Child(last) => child_failure(state, *last, item),

@@ -9,13 +9,14 @@ use super::items;
 use super::verdict::{is_incomplete, said_so};
 use crate::composite::goal::outcome::{Status, is_made_up_for, status};
 use crate::composite::goal::planning::answer::GoalAnswer;
-use crate::composite::goal::planning::check::{Known, Terms};
-use crate::composite::goal::planning::proposal::Proposal;
+use crate::composite::goal::planning::check::{Known, check};
+use crate::composite::goal::planning::items::{for_a_person, items as items_of};
 use crate::composite::goal::state::{Entry, GoalState, Response, asked, asked_in_a_row};
 use crate::state::End;
 use convoke_model::{Class, Failure, GoalChoice, Item, Role, TaskId};
+use convoke_plan::goal_plan::{Proposal, Terms};
 
-/// A plan that nobody can use.
+/// A plan that cannot be used.
 pub(crate) const PLAN_REFUSED: &str = "plan_refused";
 
 /// All that can be decided now, most urgent first.
@@ -71,10 +72,10 @@ fn planning(state: &GoalState<'_>) -> Option<Decision> {
 }
 
 fn planned(state: &GoalState<'_>) -> Option<Decision> {
-    let Some(Entry::Role(Role::Plan, told)) = state.steps.last() else {
+    let Some(Entry::Role(Role::Plan, response)) = state.steps.last() else {
         return Some(ask_goal(Role::Plan, "there are no tasks yet", None));
     };
-    let refused = match told {
+    let refused = match response {
         Response::Pending => return None,
         Response::Failed(failure) => return Some(not_planned(*failure)),
         Response::Answered(said) => match proposal_of(said).and_then(|plan| checked_terms(state, plan)) {
@@ -110,25 +111,25 @@ fn proposal_of(said: &GoalAnswer) -> Result<&Proposal, String> {
 /// A plan that a person wrote or approved.
 fn checked<'p>(state: &GoalState<'_>, plan: &'p Result<Proposal, String>) -> Result<&'p Proposal, String> {
     let vouched = |plan| {
-        let terms = Terms { vouched: true, ..terms(state, state.tasks_left(), None) };
-        Proposal::check(plan, terms).map(|()| plan)
+        let terms = Terms { vouched: true, ..terms(state, state.tasks_left()) };
+        check(plan, &terms, &Known::default()).map(|()| plan)
     };
     plan.as_ref().map_err(Clone::clone).and_then(vouched)
 }
 
 fn checked_terms<'p>(state: &GoalState<'_>, plan: &'p Proposal) -> Result<&'p Proposal, String> {
-    plan.check(terms(state, state.tasks_left(), None)).map(|()| plan)
+    check(plan, &terms(state, state.tasks_left()), &Known::default()).map(|()| plan)
 }
 
-fn terms<'a>(state: &GoalState<'_>, most: u32, known: Option<&'a Known>) -> Terms<'a> {
+fn terms(state: &GoalState<'_>, most: u32) -> Terms {
     let because = ("max_tasks", state.goal.bounds.max_tasks);
-    Terms { most, because, known, skip_threshold: state.goal.skip_threshold, vouched: false }
+    Terms { most, because, skip_threshold: state.goal.skip_threshold, vouched: false }
 }
 
 /// A plan that can be used: perhaps a person must see it first.
 fn propose(state: &GoalState<'_>, plan: &Proposal, why: &str) -> Decision {
     match state.goal.approve && !state.unattended {
-        true => approve(state, plan.yaml(), None),
+        true => approve(state, for_a_person(plan), None),
         false => accept(state, plan, why),
     }
 }
@@ -168,13 +169,13 @@ fn accept(state: &GoalState<'_>, plan: &Proposal, why: &str) -> Decision {
 fn add(state: &GoalState<'_>, plan: &Proposal, why: &str) -> Decision {
     let first = state.top().count() as u32 + 1;
     let known = |short: &str| items::full(state, short);
-    let mut items = plan.items(&state.id, first, 0, &known);
+    let mut items = items_of(plan, &state.id, first, 0, &known);
     items.iter_mut().for_each(|item| stand_for_all(state, item));
     let reason = format!("{why}: {}", tasks(items.len()));
     Decision { chosen: GoalChoice::AddTasks, reason, about: None, role: None, act: Act::Add(items) }
 }
 
-/// Whoever makes up for a task makes up for all that this one was to make up for.
+/// A task that makes up for another makes up for all that the other was to make up for.
 fn stand_for_all(state: &GoalState<'_>, item: &mut Item) {
     let replaced = item.replaces.iter().filter_map(|id| state.find(id));
     let before: Vec<TaskId> =
@@ -189,8 +190,8 @@ fn stand_for_all(state: &GoalState<'_>, item: &mut Item) {
 /// Every task has ended: is more needed, or is it time to answer?
 fn closing(state: &GoalState<'_>, left: u32) -> Option<Decision> {
     match state.steps.last() {
-        Some(Entry::Role(Role::Finalise | Role::Collect, told)) => finalised(state, told),
-        Some(Entry::Role(Role::Classify, told)) => classified(state, told, left),
+        Some(Entry::Role(Role::Finalise | Role::Collect, response)) => finalised(state, response),
+        Some(Entry::Role(Role::Classify, response)) => classified(state, response, left),
         _ => Some(match (wants_more(state, left), wants_verdict(state)) {
             (Some(why), _) => ask_goal(Role::Classify, &why, None),
             (None, true) => ask_goal(Role::Classify, "nothing can be added any more: is it reached?", None),
@@ -199,8 +200,8 @@ fn closing(state: &GoalState<'_>, left: u32) -> Option<Decision> {
     }
 }
 
-fn finalised(state: &GoalState<'_>, told: &Response<'_>) -> Option<Decision> {
-    let reason = match told {
+fn finalised(state: &GoalState<'_>, response: &Response<'_>) -> Option<Decision> {
+    let reason = match response {
         Response::Pending => return None,
         Response::Answered(said) => match &**said {
             GoalAnswer::Refused(why) if asked_in_a_row(&state.steps, Role::Finalise) == 1 => {
@@ -218,10 +219,10 @@ fn finalised(state: &GoalState<'_>, told: &Response<'_>) -> Option<Decision> {
     Some(Decision { chosen: GoalChoice::End, reason, about: None, role: None, act: Act::Conclude })
 }
 
-fn classified(state: &GoalState<'_>, told: &Response<'_>, left: u32) -> Option<Decision> {
+fn classified(state: &GoalState<'_>, response: &Response<'_>, left: u32) -> Option<Decision> {
     let finish = |why: &str| Some(ask_goal(Role::Finalise, why, None));
     let is_first = asked_in_a_row(&state.steps, Role::Classify) == 1;
-    let refused = match told {
+    let refused = match response {
         Response::Pending => return None,
         Response::Failed(_) => return finish("whether more is needed could not be judged"),
         Response::Answered(said) => match &**said {
@@ -257,7 +258,7 @@ fn classified(state: &GoalState<'_>, told: &Response<'_>, left: u32) -> Option<D
     }
 }
 
-/// Nothing more is needed, and this is: whoever said so says which. GoalAnswer again, what is missing counts.
+/// Nothing more is needed, and these tasks are: the role is asked again which it is. The second time, what is missing counts.
 fn contradiction(more: &Proposal) -> String {
     let count = tasks(more.tasks.len());
     format!(
@@ -270,10 +271,10 @@ fn more(state: &GoalState<'_>, tasks: &Proposal, left: u32) -> Result<(), String
     for item in state.top() {
         known.add(state.short(&item.id), &item.item.description, item.ended());
     }
-    tasks.check(terms(state, left, Some(&known)))
+    check(tasks, &terms(state, left), &known)
 }
 
-/// Why somebody is asked whether more is needed; `None` where that is plain, or nothing more could be done.
+/// Why a role is asked whether more is needed; `None` where that is plain, or nothing more could be done.
 fn wants_more(state: &GoalState<'_>, left: u32) -> Option<String> {
     if is_used_up(state, left) {
         return None;
@@ -296,7 +297,7 @@ fn is_used_up(state: &GoalState<'_>, left: u32) -> bool {
     left == 0 || state.rounds >= state.goal.bounds.max_rounds
 }
 
-/// Whether somebody must say if the last round was enough: the one before was not, and its tasks do not tell.
+/// Whether a role must say if the last round was enough: the one before was not, and its tasks do not tell.
 fn wants_verdict(state: &GoalState<'_>) -> bool {
     state.rounds > 1 && matches!(status(state), Status::Succeeded | Status::Partial)
 }

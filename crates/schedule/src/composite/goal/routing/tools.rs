@@ -5,7 +5,7 @@ use crate::composite::goal::state::{Entry, GoalState, ItemState, Response};
 use convoke_model::Role;
 use convoke_plan::Action;
 
-/// The tools that whoever does a task may use; `None` is all of the goal's.
+/// The tools that the worker of a task may use; `None` is all of the goal's.
 pub(crate) fn for_task(
     state: &GoalState<'_>,
     item: &ItemState<'_>,
@@ -17,7 +17,7 @@ pub(crate) fn for_task(
     Some(named(state, item)).filter(|tools| item.item.toolless || !tools.is_empty())
 }
 
-/// The tools that a task is to be done with, as its analyser said, or who planned it; none is any.
+/// The tools that a task is to be done with, as its analyser or planner said; none is any.
 pub(in crate::composite::goal) fn named(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
     // A task that is to have no tools has none, whatever its analyser thinks of.
     if item.item.toolless {
@@ -46,7 +46,7 @@ pub(in crate::composite::goal) fn used(state: &GoalState<'_>, item: &ItemState<'
     if called.is_empty() { state.goal.tools.clone() } else { called }
 }
 
-/// What somebody said to use instead, else everything that the task was not done with.
+/// The tool that was named instead, else everything that the task was not done with.
 fn alternatives(state: &GoalState<'_>, item: &ItemState<'_>) -> Vec<String> {
     let used = used(state, item);
     let said = item.steps.iter().rev().find_map(|step| match step {

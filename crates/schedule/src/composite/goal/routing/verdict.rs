@@ -1,4 +1,4 @@
-//! Whether a goal was reached, beyond what its tasks say: who looked at all of it last may know that it was not.
+//! Whether a goal was reached, beyond what its tasks say: the role that saw all of it last may know that it was not.
 //!
 //! Pure. Words make a goal worse than its tasks, never better.
 
@@ -21,7 +21,7 @@ pub(in crate::composite::goal) fn shortfall(state: &GoalState<'_>) -> Option<Str
     }
 }
 
-/// Whoever answers says that the goal was not reached.
+/// The finaliser says that the goal was not reached.
 fn denied(state: &GoalState<'_>) -> Option<String> {
     let Some(Entry::Role(Role::Finalise, Response::Answered(said))) = state.steps.last() else { return None };
     match &**said {
@@ -33,13 +33,13 @@ fn denied(state: &GoalState<'_>) -> Option<String> {
     }
 }
 
-/// Why a goal cannot have been reached though its tasks were done: who was heard last said that there was more to do, or
-/// that nothing that is left would help. What was missing stays missing until somebody says otherwise: tasks that were
+/// Why a goal cannot have been reached though its tasks were done: the last answer about all of it says that there was more to do, or
+/// that nothing that is left would help. What was missing stays missing until an answer says otherwise: tasks that were
 /// made for it do not say so.
 fn unmet(state: &GoalState<'_>) -> Option<String> {
     let heard = state.steps.iter().rev().find_map(|step| match step {
         Entry::Role(Role::Classify, Response::Answered(said)) => match &**said {
-            // Who names further tasks needs them, whatever else is said.
+            // An answer that names further tasks needs them, whatever else it says.
             GoalAnswer::More { done, achieved, reason, tasks } => {
                 Some((*done && tasks.tasks.is_empty(), *achieved, reason))
             }
@@ -57,7 +57,7 @@ fn unmet(state: &GoalState<'_>) -> Option<String> {
     }
 }
 
-/// Whether whoever planned last said that there is more to do.
+/// Whether the last plan said that there is more to do.
 pub(in crate::composite::goal) fn is_incomplete(state: &GoalState<'_>) -> bool {
     let planned = state.steps.iter().rev().find_map(|step| match step {
         Entry::Role(Role::Plan | Role::Classify, Response::Answered(said)) => match &**said {

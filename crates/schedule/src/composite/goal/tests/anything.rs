@@ -3,11 +3,11 @@
 use super::play::{Heard, Play, answer, goal};
 use crate::composite::goal::outcome::Status;
 use crate::composite::goal::planning::answer::GoalAnswer;
-use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::routing::verdict::verdict;
 use crate::composite::goal::state::Standing;
 use crate::state::End;
 use convoke_model::{Class, Effort, Failure, Role};
+use convoke_plan::goal_plan::{Draft, Proposal};
 use convoke_plan::{Action, Bounds};
 use proptest::prelude::*;
 use std::sync::Arc;

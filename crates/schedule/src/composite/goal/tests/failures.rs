@@ -3,7 +3,6 @@
 use super::play::{Heard, chosen, done, draft, goal, not_done, planned, tasks};
 use crate::composite::goal::outcome::Status;
 use crate::composite::goal::planning::answer::GoalAnswer;
-use crate::composite::goal::planning::proposal::Draft;
 use crate::composite::goal::routing::decision::Act;
 use crate::composite::goal::routing::items::NOT_ACHIEVED;
 use crate::composite::goal::routing::route::route;
@@ -11,6 +10,7 @@ use crate::composite::goal::state::Standing;
 use crate::state::End;
 use convoke_model::{Class, Failure};
 use convoke_plan::Action;
+use convoke_plan::goal_plan::Draft;
 use std::sync::Arc;
 
 #[test]
@@ -23,7 +23,7 @@ fn a_failure_is_recovered_as_its_class_says_and_never_twice_in_the_same_way() {
     let way = |action| GoalAnswer::Way { action, reason: "r".into(), next_steps: String::new(), tool: None };
     let taken = play.say("1", way(Action::RepairParameters));
     assert_eq!(chosen(&taken), ["repair_parameters 1"]);
-    // One way is left: nobody has to be asked which.
+    // One way is left: no role has to be asked which.
     let taken = play.fail("1", Class::Fatal);
     assert_eq!(chosen(&taken), ["decompose 1"]);
     play.say("1", tasks(vec![draft("x", &[]), draft("y", &[])]));

@@ -3,11 +3,11 @@
 use super::play::{answer, done, draft, goal, not_done, planned};
 use crate::composite::goal::outcome::Status;
 use crate::composite::goal::planning::answer::GoalAnswer;
-use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::routing::verdict::{shortfall, verdict};
 use crate::composite::goal::state::Standing;
 use crate::state::End;
 use convoke_model::Skip;
+use convoke_plan::goal_plan::{Draft, Proposal};
 use convoke_plan::{Bounds, Goal};
 
 #[test]

@@ -1,12 +1,12 @@
 //! In which order things are decided.
 
 use super::play::{Heard, Play, chosen, draft, goal, planned, tasks};
-use crate::composite::goal::planning::proposal::Draft;
 use crate::composite::goal::routing::route::route;
 use crate::composite::goal::state::Standing;
 use crate::state::End;
 use convoke_model::{Class, Effort, Failure, GoalChoice, TaskId};
 use convoke_plan::Action;
+use convoke_plan::goal_plan::Draft;
 
 #[test]
 fn a_new_task_has_tried_nothing_and_failed_at_nothing() {

@@ -1,11 +1,11 @@
 //! Which plans are taken.
 
 use super::play::{Play, draft, goal, tasks};
-use crate::composite::goal::planning::proposal::Proposal;
 use crate::composite::goal::routing::decision::Act;
 use crate::composite::goal::routing::route::route;
 use convoke_model::Role;
 use convoke_plan::Goal;
+use convoke_plan::goal_plan::Proposal;
 
 #[test]
 fn a_plan_is_refused_once_and_then_the_goal_is_abandoned() {

@@ -3,17 +3,17 @@
 use crate::composite::goal::accounts::BudgetAccount;
 use crate::composite::goal::outcome::{Status, status};
 use crate::composite::goal::planning::answer::GoalAnswer;
-use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::routing::decision::{Act, Decision};
 use crate::composite::goal::routing::route::route;
 use crate::composite::goal::state::{Entry, GoalState, ItemState, Response, Standing};
 use crate::state::End;
 use convoke_model::{Class, Effort, Failure, Item, Role, TaskId};
+use convoke_plan::goal_plan::{Draft, Proposal};
 use convoke_plan::{Action, Bounds, Goal, NodeIx, SpawnRule, Text};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A goal that is worked on by nobody real: roles are answered by the test.
+/// A goal without models: roles are answered by the test.
 pub(super) struct Play {
     pub(super) goal: Goal,
     pub(super) steps: Vec<Move>,
@@ -173,7 +173,7 @@ impl Play {
         }
     }
 
-    /// Decides and carries out, until somebody must answer.
+    /// Decides and carries out, until a role must answer.
     pub(super) fn settle(&mut self) -> Vec<Decision> {
         let mut all = Vec::new();
         for _ in 0..10_000 {
@@ -264,7 +264,7 @@ impl Play {
         self.items.iter().position(|item| item.id == *id).expect("it is a task")
     }
 
-    /// Who waits for an answer: the goal or a task, and the role.
+    /// The goal or task that waits for an answer, and the role.
     pub(super) fn waiting(&self) -> Vec<(Option<usize>, Role)> {
         let open = |moves: &[Move]| match moves.last() {
             Some(Move::Role(role, Heard::Nothing)) => Some(*role),
@@ -282,7 +282,7 @@ impl Play {
         *waits = heard;
     }
 
-    /// Answers whoever works for a task, or the goal (`g`), and decides what follows.
+    /// Answers for the role that works for a task, or the goal (`g`), and decides what follows.
     pub(super) fn say(&mut self, id: &str, said: GoalAnswer) -> Vec<Decision> {
         let at = (id != "g").then(|| self.at(&TaskId(format!("g/{id}").into())));
         self.answer(at, Heard::Said(Arc::new(said)));
@@ -295,7 +295,7 @@ impl Play {
         self.settle()
     }
 
-    /// Whether who was heard last about all of it said that something is missing: the plan, whoever sorts, whoever answers.
+    /// Whether the last answer about all of it said that something is missing: the plan's, the classifier's, the finaliser's.
     pub(super) fn was_called_unreached(&self) -> bool {
         let said = |wanted: Role| {
             let heard = |step: &Move| match step {

@@ -3,12 +3,12 @@
 use super::play::{Heard, Play, answer, done, draft, goal, planned};
 use crate::composite::goal::outcome::Status;
 use crate::composite::goal::planning::answer::GoalAnswer;
-use crate::composite::goal::planning::proposal::{Draft, Proposal};
 use crate::composite::goal::routing::decision::{Act, Decision};
 use crate::composite::goal::routing::verdict::{shortfall, verdict};
 use crate::composite::goal::state::Standing;
 use crate::state::End;
 use convoke_model::{Class, Failure, GoalChoice, Role};
+use convoke_plan::goal_plan::{Draft, Proposal};
 use convoke_plan::{Bounds, Goal};
 
 #[test]
@@ -134,7 +134,7 @@ fn contradicting(drafts: Vec<Draft>) -> GoalAnswer {
     GoalAnswer::More { done: true, achieved: Some(true), reason: "all is there".into(), tasks }
 }
 
-/// One task is done, and the plan was said not to be complete: whoever sorts is asked.
+/// One task is done, and the plan was said not to be complete: the classifier is asked.
 fn incomplete() -> Play {
     let mut play = Play::new(goal());
     play.settle();

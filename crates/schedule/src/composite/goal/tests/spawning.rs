@@ -3,10 +3,10 @@
 use super::play::{Play, chosen, done, draft, goal, planned, tasks};
 use crate::composite::goal::accounts::BudgetAccount;
 use crate::composite::goal::planning::answer::GoalAnswer;
-use crate::composite::goal::planning::proposal::Draft;
 use crate::composite::goal::state::Standing;
 use crate::state::End;
 use convoke_model::{Budget, Effort, GoalChoice, Usage};
+use convoke_plan::goal_plan::Draft;
 use convoke_plan::{Bounds, Goal};
 
 #[test]

@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 const NAMES: [&str; 5] = ["ship", "wait", "stop", "sell", "sleep"];
 
 /// Everything that a member can come to: a vote or a ranking, nothing, nonsense, a failure.
-fn anything_said() -> impl Strategy<Value = Said> {
+fn any_cast() -> impl Strategy<Value = Cast> {
     let ranking = Just(NAMES.to_vec()).prop_shuffle().prop_flat_map(|names| (Just(names), 1usize..=5));
     let ranking = ranking.prop_map(|(names, count)| {
-        Said::For(names.into_iter().take(count).map(str::to_owned).collect::<Vec<_>>())
+        Cast::For(names.into_iter().take(count).map(str::to_owned).collect::<Vec<_>>())
     });
     prop_oneof![
         6 => ranking,
-        1 => Just(Said::Abstained),
-        1 => Just(Said::Spoilt("no vote".to_owned())),
-        1 => Just(Said::Failed("timed out".to_owned())),
+        1 => Just(Cast::Abstained),
+        1 => Just(Cast::Spoilt("no vote".to_owned())),
+        1 => Just(Cast::Failed("timed out".to_owned())),
     ]
 }
 
@@ -31,7 +31,7 @@ fn any_method() -> impl Strategy<Value = VoteMethod> {
     ]
 }
 
-/// What hands and eyes find: who wins, and who is level at the top.
+/// The count by hand: the winner, and the options that are level at the top.
 #[derive(Debug, PartialEq)]
 struct ByHand {
     winner: Option<String>,
@@ -84,7 +84,7 @@ fn decided(top: BTreeSet<&str>, enough: bool) -> ByHand {
     }
 }
 
-/// Whose heap is smallest leaves the room, together with who is as small, unless everybody is.
+/// The option with the smallest heap leaves, together with those of the same size, unless all are.
 fn run_off_by_hand<'a>(slips: &[&'a [String]], mut room: BTreeSet<&'a str>) -> ByHand {
     loop {
         let heaps = heaps(slips, &room);
@@ -103,7 +103,7 @@ proptest! {
 
     #[test]
     fn votes_come_to_what_a_count_by_hand_comes_to(
-        said in prop::collection::vec(anything_said(), 0..12),
+        cast in prop::collection::vec(any_cast(), 0..12),
         method in any_method(),
         listed in prop::sample::subsequence(NAMES.to_vec(), 0..=5),
         first_of_tied in any::<bool>(),
@@ -112,10 +112,10 @@ proptest! {
         let tie = if first_of_tied { Tie::First } else { Tie::Undecided };
         let options: Vec<String> = listed.into_iter().map(str::to_owned).collect();
         let rule = Vote { method, field: "vote".into(), options: options.clone(), tie, quorum };
-        let counted = count(&ballots(&said), &rule);
+        let counted = count(&ballots(&cast), &rule);
 
         let slips: Vec<&[String]> =
-            said.iter().filter_map(|said| if let Said::For(names) = said { Some(&names[..]) } else { None }).collect();
+            cast.iter().filter_map(|cast| if let Cast::For(names) = cast { Some(&names[..]) } else { None }).collect();
         let expected = by_hand(&slips, &options, method);
         prop_assert_eq!(&counted.tied.iter().cloned().collect::<BTreeSet<_>>(), &expected.tied);
         match (slips.len() < quorum as usize, first_of_tied && !expected.tied.is_empty()) {
@@ -129,22 +129,22 @@ proptest! {
 
     #[test]
     fn everybody_is_in_the_report_exactly_once(
-        said in prop::collection::vec(anything_said(), 0..12),
+        cast in prop::collection::vec(any_cast(), 0..12),
         method in any_method(),
     ) {
         let rule = Vote { method, field: "vote".into(), options: Vec::new(), tie: Tie::Undecided, quorum: 1 };
-        let counted = count(&ballots(&said), &rule);
+        let counted = count(&ballots(&cast), &rule);
         let report = &counted.report;
         let keys = |field: &str| report[field].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         let mut members: Vec<String> = [keys("votes"), keys("spoilt"), keys("failed")].concat();
         members.extend(report["abstained"].as_array().unwrap().iter().map(|m| m.as_str().unwrap().to_owned()));
         members.sort();
-        let mut expected: Vec<String> = (1..=said.len()).map(|number| format!("m{number}")).collect();
+        let mut expected: Vec<String> = (1..=cast.len()).map(|number| format!("m{number}")).collect();
         expected.sort();
         prop_assert_eq!(members, expected);
 
         let firsts: Vec<&String> =
-            said.iter().filter_map(|said| if let Said::For(names) = said { names.first() } else { None }).collect();
+            cast.iter().filter_map(|cast| if let Cast::For(names) = cast { names.first() } else { None }).collect();
         prop_assert_eq!(&report["cast"], &json!(firsts.len()));
         for (option, votes) in report["tally"].as_object().unwrap() {
             prop_assert_eq!(votes, &json!(firsts.iter().filter(|first| *first == &option).count()));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A map with keys that can be read by name but are not listed.
 #[derive(Debug)]
-struct Shown {
+struct MapValue {
     listed: Entries,
     hidden: Vec<(Name, Value)>,
 }
@@ -66,18 +66,18 @@ impl FromIterator<(Name, Value)> for Entries {
 /// A map in the order given.
 pub(crate) fn map_value<K: Into<Name>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
     let listed = entries.into_iter().map(|(name, value)| (name.into(), value)).collect();
-    Value::from_object(Shown { listed, hidden: Vec::new() })
+    Value::from_object(MapValue { listed, hidden: Vec::new() })
 }
 
 /// The same map with other values, listed or not; `None` of anything else.
 pub(crate) fn with_values(value: &Value, other: &dyn Fn(&Value) -> Value) -> Option<Value> {
-    let shown = value.downcast_object_ref::<Shown>()?;
-    let listed = shown.listed.iter().map(|(name, value)| (name.clone(), other(value))).collect();
-    let hidden = shown.hidden.iter().map(|(name, value)| (name.clone(), other(value))).collect();
-    Some(Value::from_object(Shown { listed, hidden }))
+    let map = value.downcast_object_ref::<MapValue>()?;
+    let listed = map.listed.iter().map(|(name, value)| (name.clone(), other(value))).collect();
+    let hidden = map.hidden.iter().map(|(name, value)| (name.clone(), other(value))).collect();
+    Some(Value::from_object(MapValue { listed, hidden }))
 }
 
-impl Object for Shown {
+impl Object for MapValue {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let key = key.as_str()?;
         let hidden = || self.hidden.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
@@ -127,7 +127,7 @@ impl View<'_> {
         if !each {
             hidden.push(count());
         }
-        Value::from_object(Shown { listed, hidden })
+        Value::from_object(MapValue { listed, hidden })
     }
 }
 
@@ -136,7 +136,7 @@ fn error_entry(who: &'static str, name: &str, failure: &Failure, asks_a_model: b
     let hint = failure.hint.as_deref().map_or(Value::from(()), Value::from);
     let word = exception_type(failure, asks_a_model);
     let message = Value::from(failure.message.as_str());
-    Value::from_object(Shown {
+    Value::from_object(MapValue {
         listed: Entries::from_iter([
             (who.into(), Value::from(name)),
             ("exception_type".into(), Value::from(word)),

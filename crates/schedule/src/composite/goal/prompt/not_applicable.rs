@@ -1,6 +1,6 @@
 //! What a template sees of something that does not apply: false, and empty wherever it is looked into.
 //!
-//! A failure that nobody had has no class and no message, but asking for them is no mistake. Names that it would not have
+//! A failure that did not happen has no class and no message, but asking for them is no mistake. Names that it would not have
 //! either are one, as everywhere.
 
 use convoke_plan::template::{Enumerator, Object, Value, from_json};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// An object without anything in it that knows its fields.
 #[derive(Debug)]
-struct Absent(Value);
+struct NotApplicable(Value);
 
-impl Object for Absent {
+impl Object for NotApplicable {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         self.0.get_item(key).ok().filter(|value| !value.is_undefined())
     }
@@ -22,19 +22,19 @@ impl Object for Absent {
 }
 
 /// A variable of a role's templates as they see it.
-pub(in crate::composite::goal) fn shown(name: &str, value: &Json) -> Value {
+pub(in crate::composite::goal) fn value_of(name: &str, value: &Json) -> Value {
     match (name, value) {
         ("item", Json::Null) => {
-            absent(&json!({"id": "", "description": "", "depth": 0, "inputs": [], "tools": []}))
+            not_applicable(&json!({"id": "", "description": "", "depth": 0, "inputs": [], "tools": []}))
         }
         ("failure", Json::Null) => {
-            absent(&json!({"class": "", "message": "", "attempts": 0, "strategies": []}))
+            not_applicable(&json!({"class": "", "message": "", "attempts": 0, "strategies": []}))
         }
         (_, Json::Null) => Value::from(""),
         _ => from_json(value),
     }
 }
 
-fn absent(empty: &Json) -> Value {
-    Value::from_object(Absent(from_json(empty)))
+fn not_applicable(empty: &Json) -> Value {
+    Value::from_object(NotApplicable(from_json(empty)))
 }

@@ -1,6 +1,8 @@
-use super::super::check::Terms;
+use super::super::check::{Known, check};
 use super::*;
+use convoke_plan::goal_plan::Terms;
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 fn proposal(tasks: Value) -> Proposal {
     Proposal::read(&json!({ "tasks": tasks })).expect("it can be read")
@@ -9,9 +11,9 @@ fn proposal(tasks: Value) -> Proposal {
 #[test]
 fn one_task_is_one_task() {
     let one = proposal(json!([{"id": "only", "description": "do it", "inputs": [], "tools": ["grep"]}]));
-    let terms = Terms { most: 1, because: ("max_tasks", 1), known: None, skip_threshold: 70, vouched: false };
-    assert_eq!(one.check(terms), Ok(()));
-    let items = one.items(&TaskId("goal".into()), 1, 0, &|_| unreachable!("nothing else is known"));
+    let terms = Terms { most: 1, because: ("max_tasks", 1), skip_threshold: 70, vouched: false };
+    assert_eq!(check(&one, &terms, &Known::default()), Ok(()));
+    let items = items(&one, &TaskId("goal".into()), 1, 0, &|_| unreachable!("nothing else is known"));
     assert_eq!((items.len(), items[0].description.as_str(), items[0].depth), (1, "do it", 0));
     assert_eq!(items[0].tools, ["grep"]);
 }
@@ -22,7 +24,7 @@ fn children_are_numbered_below_their_parent_in_order() {
         {"id": "b", "description": "second in name", "tools": ["x"]},
         {"id": "a", "description": "first in name", "inputs": ["b"]},
     ]));
-    let items = two.items(&TaskId("goal/1".into()), 1, 1, &|_| unreachable!("nothing else is known"));
+    let items = items(&two, &TaskId("goal/1".into()), 1, 1, &|_| unreachable!("nothing else is known"));
     assert_eq!(items[1].inputs, [TaskId("goal/1/1".into())]);
     assert!(items.iter().all(|item| item.depth == 1));
 }
@@ -50,7 +52,7 @@ proptest! {
     #[test]
     fn yaml_for_a_person_reads_back(tasks in drafts()) {
         if let Ok(proposal) = Proposal::read(&json!({ "tasks": tasks })) {
-            prop_assert_eq!(Proposal::read_text(&proposal.yaml()), Ok(proposal));
+            prop_assert_eq!(Proposal::read_text(&for_a_person(&proposal)), Ok(proposal));
         }
     }
 }
@@ -62,7 +64,7 @@ fn an_empty_list_of_tools_is_none_and_no_list_is_all() {
         {"description": "all"},
         {"description": "all too", "tools": null, "priority": 3},
     ]));
-    let items = both.items(&TaskId("goal".into()), 1, 0, &|_| unreachable!("nothing else is known"));
+    let items = items(&both, &TaskId("goal".into()), 1, 0, &|_| unreachable!("nothing else is known"));
     let toolless: Vec<bool> = items.iter().map(|item| item.toolless).collect();
     assert_eq!(toolless, [true, false, false]);
     let priorities: Vec<i64> = items.iter().map(|item| item.priority).collect();
