@@ -72,10 +72,11 @@ fn processes_that_meet_a_storm_together_come_out_with_one_limit() {
     let world = World::with_workflow(&workflow(60, &model.url()));
     let runs: Vec<_> = (0..3).map(|_| start(&world)).collect();
     until("each has a part in it", || model.asked().len() > model.refused() + 3 * HIDDEN);
-    // A storm on a busy machine may make it smaller than that for a while; it must not stay there.
+    // A storm on a busy machine may make it smaller than that for a while; it must not stay there. A little more is tried from
+    // time to time.
     until("one limit for all is found", || {
         let limit = learned(&world).and_then(|learned| learned["limit"].as_u64());
-        limit.is_some_and(|limit| (5..=HIDDEN as u64).contains(&limit))
+        limit.is_some_and(|limit| (5..=HIDDEN as u64 + 2).contains(&limit))
     });
     for run in runs {
         assert_eq!(run.wait().code, Some(0));

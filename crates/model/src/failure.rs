@@ -2,7 +2,7 @@
 //!
 //! [`Failure::remedy`] is what a step's `retry` says about another attempt. The scheduler decides before it what has precedence
 //! (a stop, a spent budget, an attempt that was lost) and after it what a composite does instead of failing.
-//! Nobody greps messages. A failure is journalled, so it is data that can be read back years later.
+//! No code searches messages. A failure is journalled, so it is data that can be read back years later.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,7 +30,7 @@ pub enum Class {
     Budget,
     /// A guard stopped it.
     Security,
-    /// Somebody else changed the same thing.
+    /// The same thing was changed elsewhere.
     Conflict,
     /// It was told to stop.
     Cancelled,
@@ -131,7 +131,7 @@ impl Failure {
 
     /// What a retry policy says after `tried` attempts: the only reading of that policy.
     pub fn remedy(&self, retry: &Retry, tried: u32) -> Remedy {
-        if tried >= retry.max_attempts || !retry.on.contains(self.class) || self.is_final() {
+        if tried >= retry.most(self.class) || !retry.on.contains(self.class) || self.is_final() {
             return Remedy::Fail;
         }
         let stated = Duration::from_millis(self.retry_after_ms.unwrap_or(0));
@@ -144,7 +144,7 @@ impl Failure {
             || self.reason.as_deref() == Some(reason::TASK_TIMEOUT)
     }
 
-    /// Whether another attempt goes on with the conversation that this one broke off. An answer that nobody could use,
+    /// Whether another attempt goes on with the conversation that this one broke off. An answer that could not be used,
     /// or a conversation that ran too long, is begun anew.
     pub fn keeps_conversation(&self) -> bool {
         use Class::*;
@@ -204,7 +204,7 @@ pub mod reason {
     pub const FENCED: &str = "fenced";
     /// An answer does not meet its success criteria; also the code of the note when it is asked for again.
     pub const CRITERIA_UNMET: &str = "criteria_unmet";
-    /// Nobody could say whether success criteria are met.
+    /// Whether success criteria are met could not be judged.
     pub const NO_VERDICT: &str = "no_verdict";
     /// This machine has no descriptor or no process left.
     pub const NO_ROOM: &str = "no_room";
@@ -216,7 +216,7 @@ pub mod reason {
     pub const PROJECT_UNWRITTEN: &str = "project_unwritten";
     /// The engine stopped the attempt because it was told to let go of the run.
     pub const INTERRUPTED: &str = "interrupted";
-    /// The same, before the attempt's command was started: nothing has happened, and nobody is asked about it.
+    /// The same, before the attempt's command was started: nothing has happened, and no person is asked about it.
     pub const INTERRUPTED_UNSTARTED: &str = "interrupted_unstarted";
     /// A command was cancelled before it was started.
     pub const NEVER_STARTED: &str = "never_started";
@@ -272,6 +272,8 @@ impl Classes {
 pub struct Retry {
     /// Attempts in all, the first included.
     pub max_attempts: u32,
+    /// The same, where the service had no room for the last one (class `rate_limit`).
+    pub max_rate_limited: u32,
     /// The delay before the second attempt, in milliseconds.
     pub base_ms: u64,
     /// What the delay is multiplied by each time (1 = fixed).
@@ -283,15 +285,21 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Agents without a `retry:` of their own: three attempts, 1 s, doubling, at most 30 s.
+    /// Agents without a `retry:` of their own: three attempts, 1 s, doubling, at most 30 s. A service that has no room is asked up
+    /// to eight times: a refused call has done nothing wrong, and while the limit of a service is still being learned the same
+    /// task can be refused several times in a row.
     pub fn agent_default() -> Retry {
         let on = Classes::PROVIDER_ERROR.with(Classes::TIMEOUT);
-        Retry { max_attempts: 3, base_ms: 1000, factor: 2, cap_ms: 30_000, on }
+        Retry { max_attempts: 3, max_rate_limited: 8, base_ms: 1000, factor: 2, cap_ms: 30_000, on }
     }
 
     /// Every other kind: one attempt.
     pub fn once() -> Retry {
-        Retry { max_attempts: 1, ..Retry::agent_default() }
+        Retry { max_attempts: 1, max_rate_limited: 1, ..Retry::agent_default() }
+    }
+
+    fn most(&self, class: Class) -> u32 {
+        if class == Class::RateLimit { self.max_rate_limited } else { self.max_attempts }
     }
 
     /// The delay after `tried` attempts, before jitter.
@@ -319,7 +327,16 @@ mod tests {
         assert_eq!(failure.remedy(&Retry::agent_default(), 1), Remedy::RetryAfter(Duration::from_secs(5)));
         failure.retry_after_ms = Some(1);
         assert_eq!(failure.remedy(&Retry::agent_default(), 2), Remedy::RetryAfter(Duration::from_secs(2)));
-        assert_eq!(failure.remedy(&Retry::agent_default(), 3), Remedy::Fail);
+        assert_eq!(failure.remedy(&Retry::agent_default(), 8), Remedy::Fail);
+    }
+
+    #[test]
+    fn a_service_without_room_is_asked_more_often_than_one_that_fails() {
+        let tries = |class| {
+            let failure = Failure::new(class, "x");
+            (1..20).find(|tried| failure.remedy(&Retry::agent_default(), *tried) == Remedy::Fail)
+        };
+        assert_eq!((tries(Class::RateLimit), tries(Class::Transient)), (Some(8), Some(3)));
     }
 
     #[test]

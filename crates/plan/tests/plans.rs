@@ -55,6 +55,7 @@ fn a_stated_retry_is_kept() {
     );
     let expected = Retry {
         max_attempts: 4,
+        max_rate_limited: 4,
         base_ms: 60_000,
         factor: 1,
         cap_ms: 60_000,

@@ -146,6 +146,7 @@ pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
     };
     Retry {
         max_attempts: stated.max_attempts,
+        max_rate_limited: stated.max_attempts,
         base_ms: stated.delay.as_millis() as u64,
         factor: if stated.backoff == source::Backoff::Exponential { 2 } else { 1 },
         cap_ms: stated.delay.max(RETRY_CAP).as_millis() as u64,

@@ -166,7 +166,9 @@ fn execute_retry(
     }
     let pause = goal.backoff.as_ref().map(|pause| pause.value).or(stated.map(|retry| retry.delay));
     let base_ms = pause.map_or(BACKOFF_MS, |pause| pause.as_millis() as u64);
-    let max_attempts = stated.map_or(Retry::agent_default().max_attempts, |retry| retry.max_attempts);
+    let default = Retry::agent_default();
+    let max_attempts = stated.map_or(default.max_attempts, |retry| retry.max_attempts);
+    let max_rate_limited = stated.map_or(default.max_rate_limited, |retry| retry.max_attempts);
     let cap_ms = base_ms.saturating_mul(2u64.saturating_pow(max_attempts));
-    Retry { max_attempts, base_ms, factor: 2, cap_ms, on: Classes::of(&classes) }
+    Retry { max_attempts, max_rate_limited, base_ms, factor: 2, cap_ms, on: Classes::of(&classes) }
 }
