@@ -1,7 +1,7 @@
 //! What was said in a conversation, read from its records for people.
 //!
 //! Unlike a resumed conversation an account leaves nothing out: turns that made room for others stay, and results are as
-//! the agent saw them first. The opening is on no record; whoever shows an account knows what was asked. The last answer is
+//! the agent saw them first. The opening is on no record; the caller that shows an account knows the prompt. The last answer is
 //! on none either: it is the task's output, or its failure.
 
 use crate::conversation::Piece;

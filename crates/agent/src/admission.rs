@@ -63,7 +63,7 @@ impl CallPermit {
         CallPermit(Some(Box::new(guard)))
     }
 
-    /// What the permit holds, for whoever made it.
+    /// What the permit holds, for the `Admission` that gave it.
     pub fn into_guard<T: Any>(self) -> Option<Box<T>> {
         self.0?.downcast().ok()
     }

@@ -268,7 +268,7 @@ impl<'a> Heard<'a> {
         self.barred.lock().expect("nobody panics while holding it").take()
     }
 
-    fn look_at_tool(&self, tool: &str) {
+    fn inspect_tool(&self, tool: &str) {
         let persona =
             self.contract.filter(|contract| contract.bans(tool)).and_then(|it| it.persona.as_deref());
         if let Some(persona) = persona {
@@ -297,7 +297,7 @@ impl Sink for Heard<'_> {
                 self.text.lock().expect("nobody panics while holding it").push_str(text);
             }
             // A call that failed was refused, or came to nothing.
-            Report::ToolCalled { tool, failed: false, .. } => self.look_at_tool(tool),
+            Report::ToolCalled { tool, failed: false, .. } => self.inspect_tool(tool),
             _ => {}
         }
         self.sink.report(report);

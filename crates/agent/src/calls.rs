@@ -2,8 +2,8 @@
 //!
 //! Whatever goes wrong with a call is told to the model, which may know another way. Cancellation ends the talk, and so does
 //! a call of a tool that there is and that the persona may not use: then no call of the turn is made. Where the contract
-//! has it told, the model is told instead. Whether a tool may be used is the settled contract's to say, and nobody else's.
-//! A call that a crash cut off, and that may not be made twice, is answered for: nobody knows what became of it.
+//! has it told, the model is told instead. Only the settled contract says whether a tool may be used.
+//! A call that a crash cut off, and that may not be made twice, gets a result which says that its outcome is unknown.
 
 use crate::capability::recall::{self, ReadRequest};
 use crate::{Asker, Conversation, EngineLink, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 /// Names of tools that are told to a model which made one up.
 const MOST_NAMES: usize = 50;
 
-/// Who calls, and with what.
+/// Makes the tool calls of one attempt, with all that they need.
 pub(crate) struct Caller<'a> {
     pub toolbox: &'a dyn Toolbox,
     pub asker: Asker<'a>,
@@ -51,8 +51,8 @@ impl Caller<'_> {
         join_all(made).await.into_iter().collect()
     }
 
-    /// A call of a tool that a persona may not use: one that there was when its tools were settled. Where none were to be
-    /// had, nobody has asked for them yet, and that is done now.
+    /// A call of a tool that a persona may not use: one that there was when its tools were settled. Where no tools were
+    /// settled, the toolbox is asked for them now.
     async fn violation(&self, calls: &[ToolCall]) -> Option<Failure> {
         let contract = self.contract.filter(|contract| contract.violation != Violation::Reported)?;
         let persona = contract.persona.as_ref()?;

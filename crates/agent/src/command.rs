@@ -1,4 +1,4 @@
-//! What a script step asks of whoever runs commands.
+//! The trait by which a script step has its command run.
 
 use crate::Sink;
 use convoke_model::{Failure, ScriptCall};

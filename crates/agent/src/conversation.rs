@@ -112,7 +112,7 @@ enum Stage {
     Verifying { output: JsonText },
     /// Another model is to put the last answer into shape.
     Repairing(Misfit),
-    /// Nobody is.
+    /// The conversation is over: no model, tool or person is asked any more.
     Over(Ending),
 }
 
@@ -234,7 +234,7 @@ impl Conversation {
         }
     }
 
-    /// The answers that could not be used, for whoever looks into a failure.
+    /// The answers that could not be used. A failed attempt keeps them as its partial output.
     pub fn rejected(&self) -> &[String] {
         &self.rejected
     }

@@ -1,4 +1,4 @@
-//! Performs attempts: the door through which the engine comes in.
+//! Performs attempts: the entry point that the engine calls.
 
 use crate::refusals::Refusals;
 use crate::talk::Talk;

@@ -12,7 +12,7 @@ pub trait Executor: Send + Sync {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn EngineLink>,
+        link: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd>;
 }
@@ -21,10 +21,10 @@ impl Executor for Attempts {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn EngineLink>,
+        link: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let attempts = self.clone();
-        Box::pin(async move { Attempts::attempt(&attempts, assignment, &*line, cancel).await })
+        Box::pin(async move { Attempts::attempt(&attempts, assignment, &*link, cancel).await })
     }
 }

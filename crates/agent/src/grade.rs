@@ -1,6 +1,6 @@
 //! A second model's verdict on an answer.
 //!
-//! Read in the same way whoever asked for it. What an unclear verdict means is decided elsewhere (`conversation::review`):
+//! Read in the same way for every purpose. What an unclear verdict means is decided elsewhere (`conversation::review`):
 //! a validator's lets the answer pass with a note, one about success criteria does not.
 
 use crate::{answer, judge};
@@ -23,7 +23,7 @@ pub enum Verdict {
     Passed,
     /// It does not; this must change.
     Rejected(Vec<String>),
-    /// Nobody can say; the reason.
+    /// There is no clear verdict; the reason.
     Unclear(String),
 }
 

@@ -57,7 +57,7 @@ impl<'a> Ledger<'a> {
         self.total += used;
     }
 
-    /// Closes the book, also on a call that was cut off in the middle.
+    /// Closes the ledger, also on a call that was cut off in the middle.
     pub fn close(mut self, heard: &str) -> Usage {
         if let Some(open) = self.open.take() {
             let used = self.estimated(&open, heard);
@@ -83,7 +83,7 @@ impl<'a> Ledger<'a> {
             // A list tells what a call should cost, and the service what it did.
             Some(price) if price.listed => used.cost_micros = price.cost_micros(&used).max(said),
             Some(price) => used.cost_micros = price.cost_micros(&used),
-            // Where nobody set a price, what the service itself says it cost is the best there is.
+            // Where no price is set, the cost that the service itself reports is the best there is.
             None if said == 0 && used.tokens() > 0 => used.unpriced_calls = used.calls.max(1),
             None => {}
         }

@@ -16,7 +16,7 @@ pub struct Offer {
     specs: Vec<ToolSpec>,
     tokens: u64,
     missing: Vec<String>,
-    /// Tools that there are and that may not be used; `None` where nobody was asked which there are.
+    /// Tools that there are and that the settled contract does not admit; `None` where no contract was settled.
     barred: Option<Vec<Tool>>,
 }
 
@@ -84,12 +84,12 @@ impl Offer {
         &self.missing
     }
 
-    /// Tools that there were when it was settled and that may not be used; `None` where nobody was asked for any.
+    /// Tools that there were when the contract was settled and that it does not admit; `None` where none was settled.
     pub fn barred(&self) -> Option<&[Tool]> {
         self.barred.as_deref()
     }
 
-    /// Whether a call may be made again when nobody knows what became of it.
+    /// Whether a call may be made again when its outcome is unknown.
     pub fn is_repeatable(&self, call: &ToolCall) -> bool {
         self.find(&call.name).is_none_or(|tool| tool.repeatable)
     }

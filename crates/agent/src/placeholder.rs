@@ -47,14 +47,14 @@ const MANY: usize = 3;
 /// Why the answer is a placeholder, in words for the model; `None` if it is none.
 pub(crate) fn find(schema: &OutputSchema, answer: &Map<String, Value>, author: &[&str]) -> Option<String> {
     let mut found = Vec::new();
-    look_at_fields(&schema.fields, answer, "", author, &mut found);
+    inspect_fields(&schema.fields, answer, "", author, &mut found);
     if found.is_empty() {
         found.extend(all_equal(schema, answer));
     }
     (!found.is_empty()).then(|| found.join("; "))
 }
 
-fn look_at_fields(
+fn inspect_fields(
     fields: &IndexMap<String, OutputField>,
     object: &Map<String, Value>,
     place: &str,
@@ -64,12 +64,12 @@ fn look_at_fields(
     for (name, field) in fields {
         if let Some(value) = object.get(name) {
             let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
-            look_at(name, field, value, &place, author, found);
+            inspect(name, field, value, &place, author, found);
         }
     }
 }
 
-fn look_at(
+fn inspect(
     name: &str,
     field: &OutputField,
     value: &Value,
@@ -85,12 +85,12 @@ fn look_at(
         }
         Value::Object(object) => {
             let fields = field.properties.as_ref().into_iter();
-            fields.for_each(|fields| look_at_fields(fields, object, place, author, found));
+            fields.for_each(|fields| inspect_fields(fields, object, place, author, found));
         }
         Value::Array(items) => {
             let Some(item) = &field.items else { return };
             for (at, value) in items.iter().enumerate() {
-                look_at(name, item, value, &format!("{place}[{at}]"), author, found);
+                inspect(name, item, value, &format!("{place}[{at}]"), author, found);
             }
         }
         _ => {}
@@ -150,7 +150,7 @@ fn spaced(name: &str) -> String {
     name.replace(['_', '-'], " ").to_lowercase()
 }
 
-/// Whether somebody's text has the word, written the same way.
+/// Whether a text has the word, written the same way.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let stands_alone = |at: usize| {

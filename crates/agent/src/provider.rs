@@ -29,14 +29,14 @@ pub trait Provider: Send + Sync {
         sink: &'a dyn Sink,
     ) -> BoxFuture<'a, Result<Reply, NoReply>>;
 
-    /// The model whose answer is given to a request to another one, where that is known before: what was recorded of a cheaper
-    /// model is played back to a run that nobody pays for.
+    /// The model whose answer is given to a request to another one, where that is known before: a replay, which costs
+    /// nothing, asks the first model and gives the recorded answer of a cheaper one.
     fn stand_in(&self, _request: &Request<'_>) -> Option<String> {
         None
     }
 
-    /// The tools that its answers to a task can ask for, by the names that it will use; `None` where nobody knows before. Servers
-    /// that no answer can reach need not be started.
+    /// The tools that its answers to a task can ask for, by the names that it will use; `None` where that is not known before.
+    /// Servers that no answer can reach need not be started.
     fn may_call(&self, _step: &str, _task: &TaskId) -> Option<Vec<String>> {
         None
     }
@@ -102,7 +102,7 @@ pub struct Request<'a> {
     pub contract: Option<&'a Contract>,
     /// Variables whose values the model may see.
     pub secrets: &'a [String],
-    /// Masks what the provider hands to the model besides the messages; the door that masks the messages sets it.
+    /// Masks what the provider hands to the model besides the messages; `redaction`, which masks the messages, sets it.
     pub mask: Option<Arc<dyn Mask>>,
     /// The step's name.
     pub step: &'a str,
@@ -112,7 +112,7 @@ pub struct Request<'a> {
     pub task: &'a TaskId,
     /// Which try of the task this is, from 1.
     pub attempt: u32,
-    /// How many of the tries before it were cut off, without an answer that anybody knows.
+    /// How many of the tries before it were cut off, without a known answer.
     pub cut_off: u32,
     /// Which request of the attempt this is, from 1.
     pub call: u32,
@@ -146,7 +146,7 @@ pub enum Purpose {
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// What is said; of a tool, what it gave.
     pub text: String,
@@ -156,7 +156,7 @@ pub struct Message {
     /// The call that this is the result of; only messages of tools have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_of: Option<ResultOf>,
-    /// What the service wants back with the message, word for word, and nobody else reads: signed thoughts.
+    /// Signed thoughts: the service wants them back with the message, word for word, and no other code reads them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoughts: Option<JsonText>,
 }
@@ -180,7 +180,7 @@ impl Message {
         Message { result_of, ..Message::new(Role::Tool, text) }
     }
 
-    /// The same, where perhaps nobody knows what came of the call.
+    /// The same, with the mark whether the outcome of the call is unknown.
     pub(crate) fn of_unknown_outcome(mut self, unknown: bool) -> Message {
         if let Some(result_of) = &mut self.result_of {
             result_of.unknown = unknown;
@@ -189,13 +189,13 @@ impl Message {
     }
 }
 
-/// Who speaks.
+/// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Standing orders.
     System,
-    /// The one who asks.
+    /// The side that asks the model.
     User,
     /// The model.
     Assistant,
@@ -240,7 +240,7 @@ pub struct ToolCall {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments. What the model wrote and nobody can read is here as a JSON text, which no tool's schema allows.
+    /// The arguments. Arguments that are not JSON are here as a JSON text, which no tool's schema allows.
     pub arguments: JsonText,
 }
 
@@ -263,7 +263,7 @@ pub struct ResultOf {
     /// Whether the text says what went wrong.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
-    /// Whether nobody knows what came of the call.
+    /// Whether the outcome of the call is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
 }

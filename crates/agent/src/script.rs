@@ -26,7 +26,7 @@ pub fn output(step: &str, call: &ScriptCall, result: &ScriptResult) -> Result<Js
     Ok(JsonText::of(&merged(result)))
 }
 
-/// Everything that the command left, for whoever looks into a failure.
+/// Everything that the command left. A failed attempt keeps it as its partial output.
 pub fn leftovers(result: &ScriptResult) -> JsonText {
     JsonText::of(&plain(result))
 }

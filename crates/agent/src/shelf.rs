@@ -25,7 +25,7 @@ impl Shelf {
         name(self.kept.len())
     }
 
-    /// Keeps a text, which whoever reads the turn log gets back as a JSON string.
+    /// Keeps a text. Readers of the turn log get it back as a JSON string.
     pub fn keep_text(&mut self, text: String) -> String {
         let written = Value::String(text).to_string();
         self.keep(JsonText::parse(written).expect("a JSON string was written"))

@@ -1,6 +1,6 @@
 //! What an attempt tells while it runs.
 //!
-//! Reports are facts for whoever watches and for the governor; nothing that the attempt does depends on them.
+//! Reports are facts for the watchers and for the governor; nothing that the attempt does depends on them.
 
 use convoke_model::Usage;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub enum Report {
         /// Its process id.
         pid: u32,
     },
-    /// Whoever performs the attempt is silent and may come back: what is held for it may still be in use when it ends.
+    /// The process that performs the attempt is silent and may come back: what is held for it may still be in use when it ends.
     Silent,
     /// Nothing is in use any more of what an attempt held that ended in silence.
     LetGo,

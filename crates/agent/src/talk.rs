@@ -1,4 +1,4 @@
-//! Performs a conversation: lists tools, writes down, asks, calls, keeps the books, stops in time.
+//! Performs a conversation: lists tools, writes down, asks, calls, keeps the ledger, stops in time.
 //!
 //! Leaves every decision to `Conversation`. What a step cannot take back is on disk before the step is made. An agent
 //! without tools that answers at once costs one request and nothing else.
@@ -90,12 +90,12 @@ impl Talk<'_> {
         let (call, offer) = shown.as_ref().map_or((self.call, offer), |(call, offer)| (call, offer));
         let premise = Premise { call, step: &self.assignment.step, offer, contract: self.contract };
         match self.conversation(&premise) {
-            Ok(conversation) => self.go_on(&premise, conversation, cut_off).await,
+            Ok(conversation) => self.continue_from(&premise, conversation, cut_off).await,
             Err(failure) => unused(failure),
         }
     }
 
-    async fn go_on(
+    async fn continue_from(
         &self,
         premise: &Premise<'_>,
         conversation: Conversation,
@@ -143,7 +143,7 @@ impl Talk<'_> {
     }
 
     /// The tools that the agent may use, and the contract with these. Where there are none, or it is a program that has its
-    /// own, nobody is asked for them.
+    /// own, the toolbox is not asked for them.
     async fn agree(&self) -> Result<(Offer, Option<Contract>), Failure> {
         let settings = &self.call.settings;
         if settings.provider.program.is_some() {
@@ -160,7 +160,7 @@ impl Talk<'_> {
         }
         let listed = self.toolbox.list(self.assignment.into(), &servers).await;
         let listed = listed.map_err(|failure| self.named(failure))?;
-        // Those that are only named are nobody's right.
+        // Tools that are only shown to the model cannot be called, so no contract is settled for them.
         match self.contract.filter(|_| !settings.show_tools) {
             Some(contract) => self.settle(contract, listed).await,
             None => Ok((self.told(Offer::new(listed, settings.tools.as_deref())), None)),

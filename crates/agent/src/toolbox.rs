@@ -1,16 +1,15 @@
-//! What an attempt asks of whoever has tools: which there are, and calling one.
+//! The trait by which an attempt reaches tools: which there are, and calling one.
 //!
 //! Servers are started at the first question about them, once per run, and shared. Which tools an agent may see is
-//! decided before it sees any (`offer`); arguments and results are checked against the tool's own schemas on the other
-//! side of this door.
+//! decided before it sees any (`offer`); the toolbox checks arguments and results against the tool's own schemas.
 
 use crate::ToolSpec;
 use convoke_model::{Assignment, Failure, JsonText, Servers, TaskId, ToolName};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-/// Who asks for tools. Which tools there are and what they give does not depend on it; whoever writes that down, or
-/// gives back what was written, tells askers apart by it.
+/// The attempt that asks for tools. Which tools there are and what they give does not depend on it; a cassette, which
+/// records that or gives it back, tells askers apart by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asker<'a> {
     /// The task.
@@ -57,7 +56,7 @@ pub struct Tool {
     pub spec: ToolSpec,
     /// The shape of its structured result, as JSON Schema, where it declares one.
     pub output_schema: Option<serde_json::Value>,
-    /// Whether a call whose outcome nobody knows may be made again.
+    /// Whether a call whose outcome is unknown may be made again.
     pub repeatable: bool,
 }
 
@@ -77,7 +76,7 @@ pub struct ToolResult {
     pub structured: Option<JsonText>,
     /// Whether the text says what went wrong.
     pub failed: bool,
-    /// Whether nobody knows what came of the call. Toolboxes always know.
+    /// Whether the outcome of the call is unknown. Toolboxes always know it.
     pub unknown: bool,
 }
 

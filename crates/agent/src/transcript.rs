@@ -24,7 +24,7 @@ pub(crate) enum Change {
 }
 
 impl Transcript {
-    /// Messages that need not be written down, because whoever goes on knows them.
+    /// Begins with messages that need not be written down, because a resumed attempt makes them anew.
     pub fn new(opening: Vec<Message>) -> Transcript {
         Transcript { messages: opening, unwritten: Vec::new() }
     }

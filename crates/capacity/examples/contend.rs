@@ -1,8 +1,9 @@
 //! How fast processes share a limit: the table beside `flock` and `O_EXCL` lock files, in the same run.
 //!
-//! `cargo run --release -p convoke-capacity --example contend -- [PROCESSES] [SECONDS]` (16 and 2 unless told). Each line: operations a second of
-//! all processes, the slowest process in per cent of the mean, and for the queue the time from a release to the moment the next
-//! process has the lease. An operation is one reserve and one release; of `calls`, one reserve, consume and settle of three resources.
+//! `cargo run --release -p convoke-capacity --example contend -- [PROCESSES] [SECONDS]` (16 and 2 unless told). Each line:
+//! operations a second of all processes, the slowest process in per cent of the mean, and for the queue the time from a release
+//! to the moment the next process has the lease. An operation is one reserve and one release; of `calls`, one reserve, consume
+//! and settle of three resources.
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal and for its own parent process")]
 

@@ -1,7 +1,7 @@
 //! Back-pressure and crowds: what a process asks about a resource before it goes on, without the lock.
 //!
 //! A provider that said "later" pauses the resource for all processes of the machine. A resource is crowded when what this
-//! process gives back would go to somebody else, or to nobody; only then is it worth the way through the table.
+//! process gives back would go to another process, or to no process; only then is it worth the way through the table.
 
 use crate::capacity::Capacity;
 use crate::clock::nanoseconds;
@@ -35,8 +35,8 @@ impl Capacity {
         (self.clock.now() < until).then_some(until)
     }
 
-    /// Whether a lease of this resource had better be given back than used for the next piece of work: another process waits, more is out than the limit
-    /// allows (it was lowered), or the resource pauses. Needs no lock and costs a few loads.
+    /// Whether a lease of this resource had better be given back than used for the next piece of work: another process waits,
+    /// more is out than the limit allows (it was lowered), or the resource pauses. Needs no lock and costs a few loads.
     ///
     /// May say yes when the other process waits for something else. May say no for the microseconds in which a demand enters the
     /// queue, or for as long as a process is stopped inside the lock, when nothing could be granted anyway.

@@ -1,7 +1,7 @@
 //! What a rate has counted, until it may be forgotten: amounts by the moment at which they end.
 //!
 //! A rate of so much per window is a limit whose amounts stay taken for a window after they were counted. One slot per call
-//! would be tens of thousands for a busy rate, and somebody would have to own them. So amounts that end at about the same time
+//! would be tens of thousands for a busy rate, and each would need an owner. So amounts that end at about the same time
 //! share a bucket: a ring of [`BUCKETS`], each a [`PARTS`]-th of the window wide. Fixed memory, no owner, and exact in the one
 //! direction that counts: an end is rounded up, so nothing is forgotten early, and by less than a bucket's width late.
 //!

@@ -1,7 +1,7 @@
 //! Locks on single bytes of the file, held by the kernel for an open file.
 //!
 //! Each process keeps the byte of its slot locked while it takes part. The kernel lets go when the process ends, however it
-//! ends, and tells anyone who asks, also from another pid namespace. The bytes lie beyond the end of the file, where
+//! ends, and tells every process that asks, also from another pid namespace. The bytes lie beyond the end of the file, where
 //! nothing is stored. The locks belong to the open file description, so no other use of the file in this process can
 //! release them, and the descriptor is close-on-exec, so no child keeps them.
 

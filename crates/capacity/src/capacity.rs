@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Who a process says it is. Which process it is, the kernel says.
+/// How a process describes itself. Its process id and start time come from the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// What it does, for people. Up to 48 bytes are kept.
@@ -51,8 +51,8 @@ impl Default for Options {
 
 /// A process's part in the capacity of its machine.
 ///
-/// Any thread may use it. Every method that changes something may wait for other processes, for microseconds as a rule, and
-/// for [`Options::stuck_after`] at most: callers that must never wait use a thread of their own. A child made by `fork` alone must
+/// Any thread may use it. Every method that changes something may wait for other processes, for microseconds as a rule, and for
+/// [`Options::stuck_after`] at most: callers that must never wait use a thread of their own. A child made by `fork` alone must
 /// not use it; one that executes another program has not got it.
 ///
 /// Dropping it leaves the table: demands are withdrawn, offers taken back, leases that nothing was started with are freed, and

@@ -1,6 +1,6 @@
 //! Values in the mapped file that are larger than a word: vectors of amounts, and short texts.
 //!
-//! Each word is an atomic of its own. Who reads without the lock may meet a half-written value, and has to find that out by other
+//! Each word is an atomic of its own. A reader without the lock may meet a half-written value, and has to find that out by other
 //! means; nothing here is ever out of bounds because of it.
 
 use crate::layout::VECTOR;

@@ -1,4 +1,4 @@
-//! The boot clock: it goes on while the machine sleeps, and nobody can set it.
+//! The boot clock: it goes on while the machine sleeps, and no process can set it.
 //!
 //! A time namespace shifts it for the processes inside; the shift is taken out again, so that all processes of the machine
 //! read the same time from the shared table.

@@ -1,4 +1,4 @@
-//! What can go wrong, each with who could act on it.
+//! What can go wrong with the shared table.
 //!
 //! A refusal that is part of the game (blocked, timed out, lost a race) is an answer, not an error.
 
@@ -19,7 +19,7 @@ pub enum Error {
         /// Why not.
         source: io::Error,
     },
-    /// Somebody else owns the file.
+    /// Another user owns the file.
     #[error("capacity table `{path}`: it belongs to another user (uid {owner})")]
     Foreign {
         /// The file.

@@ -6,7 +6,7 @@
 //! process has made the file longer. Files never shrink while a process uses them.
 //!
 //! Invariant: no slot is touched, not even read, before its extent is in the file. The top of a table is raised after its extent
-//! is there, so whoever goes by tops is safe. Space is reserved as it is taken: a full disk is an error here, not a signal
+//! is there, so a reader that goes by tops is safe. Space is reserved as it is taken: a full disk is an error here, not a signal
 //! at some later store.
 
 use crate::buckets::Buckets;
@@ -125,7 +125,7 @@ impl Mapping {
 pub fn reserve(file: &File, extents: usize) -> io::Result<()> {
     match fallocate(file, FallocateFlags::empty(), 0, length(extents)) {
         Ok(()) => Ok(()),
-        // The last byte means nothing, so nobody's data is in the way.
+        // The last byte means nothing, so it overwrites no data.
         Err(rustix::io::Errno::OPNOTSUPP) => file.write_all_at(&[0], length(extents) - 1),
         Err(error) => Err(error.into()),
     }

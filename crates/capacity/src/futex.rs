@@ -1,8 +1,8 @@
 //! Words in the mapping that processes wait on.
 //!
 //! Spurious returns are allowed: callers look again. All operations are sequentially consistent: the protocols on these words
-//! (`signals.rs`, `lock_word.rs`) are of the kind "I say that I sleep, then look; you say it, then look whether I sleep". They are
-//! written for any [`Word`], so that tests can try their interleavings on words that are no memory of processes.
+//! (`signals.rs`, `lock_word.rs`) are of the kind "I say that I sleep, then look; you say it, then look whether I sleep". They
+//! are written for any [`Word`], so that tests can try their interleavings on words that are no memory of processes.
 
 use rustix::thread::futex::{Flags, wait, wake};
 use rustix::time::Timespec;

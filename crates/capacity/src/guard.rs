@@ -1,4 +1,4 @@
-//! A mapped file that somebody cuts short must not kill the processes that map it.
+//! A mapped file that is cut short must not kill the processes that map it.
 //!
 //! Touching a page beyond the end of a mapped file raises SIGBUS, which ends a process that does not expect it. Only the
 //! user's own processes can cut the file (it is private), but a slip of the hand there would kill every run of the machine.
@@ -103,7 +103,7 @@ extern "C" fn on_fault(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     let address = unsafe { (*info).si_addr() } as usize;
     match RANGES.iter().find(|range| range.holds(address)) {
         Some(range) if replace(range) => range.broken.store(true, Ordering::Release),
-        // The fault comes again at once, and whoever was there before deals with it.
+        // The fault comes again at once, and the handler that was there before deals with it.
         _ => {
             // SAFETY: `BEFORE` was written before this handler was installed.
             unsafe { libc::sigaction(libc::SIGBUS, (*ptr::addr_of!(BEFORE)).as_ptr(), ptr::null_mut()) };

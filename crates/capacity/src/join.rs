@@ -1,7 +1,7 @@
 //! Taking a process slot, and leaving it.
 //!
-//! A slot belongs to whoever holds its byte. Taking one raises its generation, so everything an earlier process left under
-//! the old generation is known to be a dead one's. Runs under the byte lock of opening, not under the table's lock: a
+//! A slot belongs to the process that holds its byte. Taking one raises its generation, so everything an earlier process left
+//! under the old generation is known to be a dead one's. Runs under the byte lock of opening, not under the table's lock: a
 //! process needs a slot before it can hold that.
 
 use crate::bytes::{self, Byte};
@@ -69,7 +69,7 @@ fn next_generation(mapping: &Mapping, index: u32) -> u32 {
         .expect("two generations in a row have different tags")
 }
 
-/// Says that a slot is nobody's, unless it is a successor's already.
+/// Marks a slot as free, unless it is a successor's already.
 pub fn vacate(mapping: &Mapping, key: ProcessKey) {
     let slot = &mapping.processes[key.index as usize];
     let free = ProcessSlot::standing_word(key.generation, Standing::Free);

@@ -1,7 +1,7 @@
-//! What the kernel knows about processes: who we are, and whether another one lives.
+//! What the kernel knows about processes: the identity of this one, and whether another one lives.
 //!
 //! A process is its id, its start time and the pid namespace in which both mean something. A file descriptor for the process
-//! (pidfd) becomes readable when all of its threads have ended, also while nobody has collected its exit status.
+//! (pidfd) becomes readable when all of its threads have ended, also while its parent has not collected its exit status.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ impl Facts {
         Self { pid, start_time: start_time(pid).unwrap_or(0), namespace, clock_offset }
     }
 
-    /// Whether ids and start times mean the same to both. An unknown namespace is nobody's.
+    /// Whether ids and start times mean the same to both. An unknown namespace is like no other.
     pub fn comparable(&self, other: &Self) -> bool {
         self.namespace == other.namespace && self.namespace != 0 && self.clock_offset == other.clock_offset
     }
@@ -69,7 +69,7 @@ fn start_time(pid: u32) -> Option<u64> {
 }
 
 /// A field of `/proc/PID/stat`. The name in field 2 may hold anything, so fields are counted after its last `)`. Nothing, if the
-/// mounted `/proc` is another namespace's, in which the id is somebody else's.
+/// mounted `/proc` is another namespace's, in which the id is another process's.
 fn after_the_name(pid: u32, field: usize) -> Option<String> {
     let this = fs::read_link("/proc/self").ok()?;
     if this.to_str() != Some(&std::process::id().to_string()) {

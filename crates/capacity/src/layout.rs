@@ -9,12 +9,12 @@
 //! - **Slots are the truth.** What a lease, a waiter or a resource *is* stands in its own slot, and one store to its state
 //!   word makes a change real. Counters, free lists, the order of the queue and the hints in [`Derived`] can be computed
 //!   from the slots, and are computed anew when a process died inside the lock (`recover.rs`).
-//! - **What a rate has counted is in buckets, not in leases.** It belongs to nobody and outlives everybody until its moment
+//! - **What a rate has counted is in buckets, not in leases.** It belongs to no process and outlives all of them until its moment
 //!   comes (`buckets.rs`). Ending a lease and filling buckets are several stores and one change: the [`SettlementWords`] say what
 //!   it will be before the first of them is made, and a dead process's settlement is carried out by the next (`settle.rs`).
 //! - **An owner is a slot and a generation.** The generation of a process slot rises with each process that takes it, so
 //!   what a dead process left behind can never be mistaken for its successor's.
-//! - **Times are nanoseconds on the boot clock.** It runs while the machine sleeps, and nobody can set it.
+//! - **Times are nanoseconds on the boot clock.** It runs while the machine sleeps, and no process can set it.
 //! - **The file belongs to one boot.** The boot id is in the header; another boot's content is void. Hence no fsync.
 //!
 //! Byte locks for liveness (`bytes.rs`) lie far beyond the end of the file, so they never touch these bytes.
@@ -75,7 +75,7 @@ pub struct Extent {
 pub struct Header {
     pub magic: AtomicU64,
     pub version: AtomicU32,
-    /// Process id of whoever opens the file right now, for those who wait to open it.
+    /// Process id of the process that opens the file right now, for processes that wait to open it.
     pub opener: AtomicU32,
     pub size: AtomicU64,
     pub boot_id: [AtomicU64; 2],
@@ -101,7 +101,7 @@ pub struct Header {
 /// The lock over everything but process slots and offers. See `lock.rs`.
 #[repr(C, align(64))]
 pub struct LockWords {
-    /// Futex: who holds it, and whether others wait.
+    /// Futex: the tag of its holder, and whether others wait.
     pub word: AtomicU32,
     /// Not zero while the tables are being changed.
     pub dirty: AtomicU32,
@@ -169,7 +169,7 @@ pub struct SettlementEntry {
 /// A process that takes part.
 #[repr(C, align(64))]
 pub struct ProcessSlot {
-    /// Generation (upper half) and state: one word, so that nobody frees a successor's slot.
+    /// Generation (upper half) and state: one word, so that no process frees a successor's slot.
     pub standing: AtomicU64,
     pub pid: AtomicU32,
     pub start_time: AtomicU64,
@@ -263,7 +263,7 @@ pub struct OfferSlot {
     pub word: AtomicU64,
     /// Tells this offer from all others that were or will be in the slot.
     pub number: AtomicU64,
-    /// Who offers it: a process slot and its generation.
+    /// The process that offers it: its slot and its generation.
     pub owner: AtomicU64,
     pub offered_at: AtomicU64,
     pub need_count: AtomicU32,
@@ -273,7 +273,7 @@ pub struct OfferSlot {
     pub task: Text<32>,
 }
 
-/// What those who use a resource have learned of it together. See `learning.rs`.
+/// What the users of a resource have learned of it together. See `learning.rs`.
 #[repr(C, align(64))]
 pub struct LearnedSlot {
     /// Which of the two copies counts. The other one is written, then this word is turned: no process reads half a sample.
@@ -307,7 +307,7 @@ impl ProcessKey {
 /// What a process slot is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Nobody's.
+    /// Without a process.
     Free,
     /// Taken, its facts not written yet.
     Joining,
@@ -360,12 +360,12 @@ impl LeaseSlot {
         }
     }
 
-    /// Makes a change real: everything written before it is seen by whoever sees the state.
+    /// Makes a change real: a reader that sees the state sees everything that was written before it.
     pub fn commit(&self, state: LeaseState) {
         self.state.store(state as u32, Ordering::Release);
     }
 
-    /// When nothing can be running on it any more, whoever held it.
+    /// When nothing can be running on it any more.
     pub fn quarantine_ends(&self) -> u64 {
         self.expires_at.load(Ordering::Relaxed).saturating_add(self.hold_after.load(Ordering::Relaxed))
     }
@@ -433,7 +433,7 @@ impl ResourceSlot {
         self.window.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether nobody has any use for it, so that its slot can serve another name.
+    /// Whether no process uses it, so that its slot can serve another name.
     pub fn is_idle(&self, now: u64) -> bool {
         let kept = self.by_hand.load(Ordering::Relaxed) != 0 || self.is_paused(now);
         let used = self.users.iter().any(|bits| bits.load(Ordering::Relaxed) != 0);

@@ -2,7 +2,7 @@
 //! follows from them.
 //!
 //! A sample is one step under the lock: the words as they are and how much is under way go in, new words and a limit come
-//! out, and everybody who uses the resource is told. So what one process learns holds for all from that moment, and two
+//! out, and every user of the resource is told. So what one process learns holds for all from that moment, and two
 //! that learn at once do so one after the other. How to learn is the callers' business (`govern`).
 //!
 //! Calls that are made while nothing is known of a resource need no lease of it; they are counted apart, without the lock,
@@ -114,7 +114,7 @@ impl Held<'_> {
         std::array::from_fn(|word| copy[word].load(Relaxed))
     }
 
-    /// Makes this what is known. Who dies on the way has changed nothing.
+    /// Makes this what is known. A process that dies on the way has changed nothing.
     fn write_learned(&self, index: u32, words: &Words) {
         let slot = self.table().learned(index);
         let next = (slot.which.load(Relaxed) + 1) % 2;

@@ -45,7 +45,7 @@ pub enum Reserved {
     Granted(Lease),
     /// None of it.
     Blocked {
-        /// The resource there is not enough of, or which is kept for somebody who has waited long.
+        /// The resource there is not enough of, or which is kept for a demand that has waited long.
         on: String,
     },
 }
@@ -155,7 +155,8 @@ impl Capacity {
         Ok(renewal)
     }
 
-    /// Gives a lease back; rates it was consumed with linger as reserved, unless it is [settled](Self::settle) instead. A second time, or after it expired, is an error, and recorded; counters stay exact.
+    /// Gives a lease back; rates it was consumed with linger as reserved, unless it is [settled](Self::settle) instead. A
+    /// second time, or after it expired, is an error, and recorded; counters stay exact.
     pub fn release(&self, lease: &Lease) -> Result<(), Error> {
         let mut held = self.lock()?;
         let index = held.in_time(lease, |counters| &counters.late_releases)?;
@@ -217,7 +218,7 @@ impl Held<'_> {
         Err(Error::Expired { token: lease.token })
     }
 
-    /// Whether a lease has run out, whoever noticed.
+    /// Whether a lease has run out, noticed or not.
     pub(crate) fn is_over(&self, index: u32) -> bool {
         let slot = self.lease(index);
         slot.state() == LeaseState::Quarantined || self.now >= slot.expires_at.load(Relaxed)

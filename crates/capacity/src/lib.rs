@@ -1,10 +1,10 @@
-//! What the processes of one machine share: limits, leases, a wait queue, offers of work, and who is alive.
+//! What the processes of one machine share: limits, leases, a wait queue, offers of work, and liveness.
 //!
 //! One mapped file in the state directory; no coordinator process. A process [opens](Capacity::open) it, names the
-//! [resources](Capacity::define) it will use, and [reserves](Capacity::reserve) amounts of several at once: all of them or none. What it
-//! gets is a [`Lease`] with a time to live and a fencing token. If there is not enough it takes a place in a queue that is served,
-//! first come first served, by whoever gives capacity back. Idle processes [claim](Capacity::claim) tasks that others
-//! [offer](Capacity::offer).
+//! [resources](Capacity::define) it will use, and [reserves](Capacity::reserve) amounts of several at once: all of them or
+//! none. What it gets is a [`Lease`] with a time to live and a fencing token. If there is not enough it takes a place in a
+//! queue that is served, first come first served, by the process that gives capacity back. Idle processes
+//! [claim](Capacity::claim) tasks that others [offer](Capacity::offer).
 //!
 //! ```
 //! use convoke_capacity::{Capacity, Identity, Options, Reserved, Waited};
@@ -27,23 +27,23 @@
 //! # Ok::<(), convoke_capacity::Error>(())
 //! ```
 //!
-//! A [rate](Capacity::define_rate) is a limit on what was used within a window. A lease takes of it as of anything else; when its call
-//! has ended it is [settled](Capacity::settle), and what the provider counted lingers until a window after that, whoever is alive
-//! then. Amounts that linger are in a few buckets per resource (`buckets.rs`), not in leases: a rate of 50 000 per minute
-//! needs no more room than one of five. A provider's "later" [pauses](Capacity::pause) a resource for all processes, and
-//! what its answers say about a limit is [learned](Capacity::report_sample) by all processes together.
+//! A [rate](Capacity::define_rate) is a limit on what was used within a window. A lease takes of it as of anything else; when
+//! its call has ended it is [settled](Capacity::settle), and what the provider counted lingers until a window after that, also
+//! when the process has ended. Amounts that linger are in a few buckets per resource (`buckets.rs`), not in leases: a rate of
+//! 50 000 per minute needs no more room than one of five. A provider's "later" [pauses](Capacity::pause) a resource for all
+//! processes, and what its answers say about a limit is [learned](Capacity::report_sample) by all processes together.
 //!
-//! Kept true, for every resource, at every instant: no grant takes granted + quarantined + lingering past the limit. What has happened
-//! counts even if it is more (a call used more than was reserved for it, a limit was lowered); then nothing is granted until
-//! enough is given back or has lapsed. A process killed at any
-//! point leaves tables that the next one completes or undoes exactly; one that is stopped while it holds them is
-//! [named](Error::Stuck), and stops everybody rather than letting anybody exceed a limit.
+//! Kept true, for every resource, at every instant: no grant takes granted + quarantined + lingering past the limit. What has
+//! happened counts even if it is more (a call used more than was reserved for it, a limit was lowered); then nothing is granted
+//! until enough is given back or has lapsed. A process killed at any point leaves tables that the next one completes or undoes
+//! exactly; one that is stopped while it holds them is [named](Error::Stuck), and stops everybody rather than letting anybody
+//! exceed a limit.
 //!
-//! Left to others: what the limits should be, ranks and classes (`govern`), what is done with a lease (`engine`), where the file is
-//! and what people are told (`cli`).
+//! Left to others: what the limits should be, ranks and classes (`govern`), what is done with a lease (`engine`), where the
+//! file is and what people are told (`cli`).
 //!
-//! Reading order: `layout.rs` (the file), `extents.rs`, `lock.rs` (`lock_word.rs`, `signals.rs`), `table.rs`, `recover.rs`, then `leases.rs`, `queue.rs`, `reclaim.rs`,
-//! `settle.rs`, `moments.rs`, `back_pressure.rs`, `learning.rs`, `steal.rs`.
+//! Reading order: `layout.rs` (the file), `extents.rs`, `lock.rs` (`lock_word.rs`, `signals.rs`), `table.rs`, `recover.rs`,
+//! then `leases.rs`, `queue.rs`, `reclaim.rs`, `settle.rs`, `moments.rs`, `back_pressure.rs`, `learning.rs`, `steal.rs`.
 
 mod back_pressure;
 mod buckets;

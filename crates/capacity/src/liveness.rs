@@ -1,4 +1,4 @@
-//! Who is alive. Doubt is always "alive": capacity is freed on proof only.
+//! Which processes are alive. Doubt is always "alive": capacity is freed on proof only.
 //!
 //! Two proofs, both the kernel's: the process (id, start time, same pid namespace, same boot) has ended; or the byte lock of its
 //! slot is free, for processes whose ids mean nothing here. A process that let go of its byte but lives has closed the

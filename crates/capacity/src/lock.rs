@@ -1,11 +1,11 @@
 //! The one lock over the tables.
 //!
-//! A word in the mapping says who holds it: taking and leaving it uncontended costs no system call. Waiters sleep on the word.
+//! A word in the mapping names its holder: taking and leaving it uncontended costs no system call. Waiters sleep on the word.
 //!
 //! - **Killed inside:** a waiter that has seen no progress for [`LOOK_AFTER`] asks the kernel about the holder. From a dead
 //!   one the lock is taken over, by one rescuer at a time (a byte lock, which dies with the rescuer). The dirty word is still
 //!   set then, and the new holder computes the tables anew from their slots before it does anything else.
-//! - **Stopped inside:** nobody takes the lock from a live process, since it could go on writing at any moment. Waiters get
+//! - **Stopped inside:** no process takes the lock from a live one, since it could go on writing at any moment. Waiters get
 //!   [`Error::Stuck`] with its name after `stuck_after`; nothing is granted meanwhile, so no limit is exceeded.
 //!
 //! What the lock orders: every store made while holding it happens before every load of the next holder.
@@ -36,12 +36,12 @@ pub fn tag(key: ProcessKey) -> u32 {
     (key.generation << INDEX_BITS | (key.index + 1)) & !SLEEPERS
 }
 
-/// Who the word names; zero for nobody.
+/// The tag of the process that the word names; zero if the lock is free.
 pub fn holder_tag(words: &LockWords) -> u32 {
     words.word.load(Ordering::SeqCst) & !SLEEPERS
 }
 
-/// Who holds the lock at this moment.
+/// The process that holds the lock at this moment.
 pub fn holder(mapping: &Mapping) -> Option<ProcessKey> {
     named_by(mapping, holder_tag(&mapping.header.lock))
 }
@@ -138,7 +138,7 @@ impl Capacity {
     }
 
     /// Takes the lock from a dead holder. Only one process does so at a time, hence the word cannot change under it: the dead
-    /// do not write, and nobody else takes from them.
+    /// do not write, and no other process takes from them.
     fn rescue(&self, holder: u32, mine: u32) -> bool {
         // Threads of this process share the file and so its byte locks; among them a mutex decides.
         let Ok(_only) = self.rescue.try_lock() else { return false };
@@ -164,13 +164,13 @@ impl Capacity {
         taken
     }
 
-    /// Whether a holder will never leave the lock by itself: it has ended, or has no part in the table any more. It keeps its byte as long as it
-    /// could be inside.
+    /// Whether a holder will never leave the lock by itself: it has ended, or has no part in the table any more. It keeps its
+    /// byte as long as it could be inside.
     fn has_let_go(&self, holder: u32) -> bool {
         named_by(&self.mapping, holder).is_none_or(|key| self.judge().judge(key) != Liveness::Alive)
     }
 
-    /// Who is taking the lock from a dead holder, and does not get on either.
+    /// Process id of the process that is taking the lock from a dead holder and makes no progress either.
     fn rescuer_pid(&self) -> u32 {
         let index = self.mapping.header.lock.rescuer.load(Ordering::Relaxed).checked_sub(1);
         index

@@ -1,12 +1,12 @@
-//! The word of a lock: zero, or who holds it, and whether others sleep until it is left.
+//! The word of a lock: zero, or the tag of its holder, and whether others sleep until it is left.
 //!
-//! Taking and leaving it uncontended is one operation each. Whoever slept takes it with the mark on, since others may sleep
+//! Taking and leaving it uncontended is one operation each. A sleeper takes it with the mark on, since others may sleep
 //! still: one wake-up too many, never one too few.
 
 use crate::futex::Word;
 use std::time::Duration;
 
-/// Somebody sleeps on the word.
+/// The mark: a waiter sleeps on the word.
 pub const SLEEPERS: u32 = 1 << 31;
 
 /// What came of one try.
@@ -14,13 +14,13 @@ pub const SLEEPERS: u32 = 1 << 31;
 pub enum Tried {
     /// It is ours.
     Taken,
-    /// It was somebody else's, and we slept.
+    /// Another holder had it, and we slept.
     Slept,
     /// It changed under us.
     Changed,
 }
 
-/// Takes the lock if nobody holds it, for one that has not slept for it.
+/// Takes the lock if it is free, for a waiter that has not slept for it.
 pub fn take(word: &impl Word, mine: u32) -> bool {
     word.change(0, mine)
 }

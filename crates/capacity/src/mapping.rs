@@ -110,7 +110,7 @@ impl Mapping {
         }
     }
 
-    /// Whether somebody removed the file while it is in use, so that newcomers would make another.
+    /// Whether the file was removed while it is in use, so that newcomers would make another.
     pub fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|data| data.nlink() == 0)
     }
@@ -172,7 +172,7 @@ fn claim_opening(file: &File, longest: Duration, path: &Path) -> Result<(), Erro
     }
 }
 
-/// Who opens the file right now, as far as it has said so.
+/// Process id of the process that opens the file right now, as far as it has said so.
 fn opener(file: &File) -> u32 {
     let mut pid = [0; 4];
     let at = offset_of!(Layout, header) + offset_of!(crate::layout::Header, opener);

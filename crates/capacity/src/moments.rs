@@ -1,8 +1,8 @@
 //! Moments that no process brings about: amounts of a rate end, pauses end.
 //!
-//! A turn at the tables begins with what has passed before it, so that whoever asks meets the tables as they are at its time, and those
-//! who wait are served first. A process with demands in the queue sleeps no longer than until the next moment; the others
-//! look at their intervals. One word says when it is, so nobody scans for nothing.
+//! A turn at the tables begins with what has passed before it, so that its caller meets the tables as they are at its time, and
+//! waiting demands are served first. A process with demands in the queue sleeps no longer than until the next moment; the
+//! others look at their intervals. One word says when it is, so no process scans for nothing.
 
 use crate::capacity::Capacity;
 use crate::error::Error;
@@ -38,7 +38,7 @@ impl Held<'_> {
         self.table().header.derived.next_moment.fetch_min(time, Relaxed);
     }
 
-    /// What has passed before this turn, and who is served because of it.
+    /// Applies the moments that have passed before this turn, and serves demands because of them.
     pub(crate) fn pass_moments(&mut self) {
         let derived = &self.table().header.derived;
         if self.now < derived.next_moment.load(Relaxed) {

@@ -1,7 +1,7 @@
 //! What an offer is: its description, its word, and how both stand in a slot.
 //!
-//! The word is the truth about an offer, and changes by compare-and-swap alone. Every change raises its version, so nobody can
-//! mistake a later state for the one it has seen.
+//! The word is the truth about an offer, and changes by compare-and-swap alone. Every change raises its version, so no process
+//! can mistake a later state for the one it has seen.
 
 use crate::cells::Text;
 use crate::error::Error;
@@ -72,9 +72,9 @@ pub enum Claimed {
 /// How an offer stands, for its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Nobody has taken it.
+    /// No process has taken it.
     Open,
-    /// Somebody does it.
+    /// A process performs it.
     Claimed {
         /// Process id of the claimant.
         pid: u32,
@@ -104,7 +104,7 @@ pub enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
     pub phase: Phase,
-    /// Who writes, claimed or finished it.
+    /// The process that writes, claimed or finished it.
     pub who: ProcessKey,
     pub version: u64,
 }
@@ -145,7 +145,7 @@ impl OfferSlot {
         Word::unpack(self.word.load(Ordering::Acquire))
     }
 
-    /// The one way an offer changes. Answers with the new word if nobody was faster.
+    /// The one way an offer changes. Answers with the new word if no other process was faster.
     pub fn advance(&self, from: Word, phase: Phase, who: ProcessKey) -> Option<Word> {
         let to = from.next(phase, who);
         let swapped = self.word.compare_exchange(from.pack(), to.pack(), Ordering::AcqRel, Ordering::Relaxed);

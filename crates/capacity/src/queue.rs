@@ -1,14 +1,14 @@
-//! The queue of demands, and who is served next.
+//! The queue of demands, and which is served next.
 //!
 //! Served in the order of their tickets, with three rules on top:
 //!
 //! - **Two in a row.** A process that had [`IN_A_ROW`] grants of a resource in a row lets another process that waits for it,
-//!   and can go now, go first. Nothing is left idle for this: if nobody else can go, it goes on.
+//!   and can go now, go first. Nothing is left idle for this: if no other process can go, it goes on.
 //! - **Passing is bounded.** A demand that does not fit is passed by later ones that do, at most [`PASSES`] times; after that
-//!   what it wants is kept for it, so it starts in finite time. While it lacks something that only time brings, because a resource
-//!   pauses or a rate is used up, only what it lacks of rates is kept: slots would stand idle until then.
-//! - **Whoever frees capacity serves the queue.** The lease is made for the waiter in the same turn, so nobody can get in
-//!   between, and only a waiter that has its answer is woken.
+//!   what it wants is kept for it, so it starts in finite time. While it lacks something that only time brings, because a
+//!   resource pauses or a rate is used up, only what it lacks of rates is kept: slots would stand idle until then.
+//! - **The process that frees capacity serves the queue.** The lease is made for the waiter in the same turn, so no demand can
+//!   get in between, and only a waiter that has its answer is woken.
 //!
 //! Kept true after every turn: no demand in the queue could be granted.
 
@@ -139,12 +139,12 @@ fn take_slot(held: &mut Held<'_>) -> Result<u32, Error> {
     Ok(top)
 }
 
-/// Serves the queue from what this turn freed, until nobody in it can go.
+/// Serves the queue from what this turn freed, until no demand in it can go.
 pub fn dispatch(held: &mut Held<'_>) {
     while worth_looking(held) {
         let Some(index) = next(held) else { break };
         if hand_over(held, index).is_err() {
-            // No lease slot is free, and there is no room for more. Whoever frees one looks at the whole queue.
+            // No lease slot is free, and there is no room for more. The process that frees one looks at the whole queue.
             break;
         }
     }
@@ -183,7 +183,7 @@ fn terms_of(waiter: &WaiterSlot) -> Terms {
     }
 }
 
-/// Who goes next, if anybody can: the first, or after its turns the first of another process that waits for the same.
+/// The demand that goes next, if one can: the first, or after its turns the first of another process that waits for the same.
 fn next(held: &Held<'_>) -> Option<u32> {
     let mut kept = Kept::default();
     let mut first: Option<(u32, u64, Vector)> = None;
@@ -212,7 +212,7 @@ fn next(held: &Held<'_>) -> Option<u32> {
     first.map(|(index, _, _)| index)
 }
 
-/// What is kept for those who wait, of what a demand outside the queue wants; `None` if it may take what is free.
+/// What is kept for waiting demands, of what a demand outside the queue wants; `None` if it may take what is free.
 pub fn kept_for_others(held: &Held<'_>, amounts: &Vector) -> Option<u32> {
     if amounts.iter().all(|(index, _)| held.resource(index).waiting.load(Relaxed) == 0) {
         return None;
@@ -251,7 +251,7 @@ fn turns_had(held: &Held<'_>, owner: u64, amounts: &Vector) -> Vector {
     had
 }
 
-/// Whether all who wait are of the same process, so that there is nobody to let go first.
+/// Whether all waiting demands are of the same process, so that there is no other process to let go first.
 fn waits_alone(held: &Held<'_>, index: u32) -> bool {
     held.table().header.derived.queue_length.load(Relaxed) == owner_of(held, index).waiting.load(Relaxed)
 }
@@ -267,7 +267,7 @@ pub fn queued<'a>(held: &Held<'a>) -> impl Iterator<Item = u32> + use<'a> {
     all.take(WAITERS)
 }
 
-/// Whether there is not enough of a resource, and nobody can give it back: time must pass.
+/// Whether there is not enough of a resource, and no process can give it back: time must pass.
 fn waits_for_time(held: &Held<'_>, index: u32, amount: u32) -> bool {
     let resource = held.resource(index);
     (resource.is_paused(held.now) || resource.is_rate()) && held.lacks(index, amount)

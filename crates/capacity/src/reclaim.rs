@@ -1,8 +1,9 @@
 //! Getting back what the dead and the late have left.
 //!
 //! The kernel is asked outside the lock; inside it only slots are changed. A lease of a process that has ended is free at once:
-//! its connections are closed, unless another process does one of its tasks still (`steal.rs`). What its rates have counted lingers, as if counted at this moment. One that expired while its holder may live goes into quarantine, and out of it when nothing
-//! can be running on it any more; unless nobody has fetched it, which is proof enough that nothing is.
+//! its connections are closed, unless another process does one of its tasks still (`steal.rs`). What its rates have counted
+//! lingers, as if counted at this moment. A lease that expired while its holder may live goes into quarantine, and out of it when
+//! nothing can be running on it any more. A grant that was not fetched is freed at once: nothing was started with it.
 
 use crate::capacity::Capacity;
 use crate::clock::nanoseconds;
@@ -55,7 +56,7 @@ impl Capacity {
         Ok(reclaimed)
     }
 
-    /// Searches, unless somebody has just done so. Answers whether it did.
+    /// Searches, unless another process has just done so. Answers whether it did.
     pub(crate) fn search_if_due(&self) -> Result<bool, Error> {
         let now = self.clock.now();
         let last = self.mapping.header.searched_at.load(Relaxed);
@@ -69,8 +70,8 @@ impl Capacity {
     }
 }
 
-/// Frees what the dead left, puts what expired into quarantine, ends quarantines that are over, and withdraws what nobody will fetch:
-/// what the dead wait for, and those who are gone in part.
+/// Frees what the dead left, puts what expired into quarantine, ends quarantines that are over, and withdraws demands
+/// whose answers will not be fetched: those of the dead, and those of processes that have `parted` from the table but live.
 pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey], parted: &[ProcessKey]) -> Reclaimed {
     let mut reclaimed = Reclaimed { dead: dead.len() as u32, ..Reclaimed::default() };
     let dead: HashSet<ProcessKey> = dead.iter().copied().collect();
@@ -82,8 +83,8 @@ pub(crate) fn sweep(held: &mut Held<'_>, dead: &[ProcessKey], parted: &[ProcessK
     held.table().header.derived.next_due.store(next_due, Relaxed);
     for index in 0..held.table().header.derived.waiters_top.load(Relaxed) {
         let owner = ProcessKey::unpack(held.waiter(index).owner.load(Relaxed));
-        let nobody = is_gone(held, owner, &dead) || parted.contains(&owner);
-        if nobody && held.waiter(index).state() != WaiterState::Free {
+        let abandoned = is_gone(held, owner, &dead) || parted.contains(&owner);
+        if abandoned && held.waiter(index).state() != WaiterState::Free {
             queue::drop_waiter(held, index);
             reclaimed.withdrawn += 1;
             step();

@@ -22,7 +22,7 @@ pub fn recover(held: &mut Held<'_>) {
     step();
     let header = &held.table().header;
     header.counters.recoveries.fetch_add(1, Relaxed);
-    // Whoever died may have changed a limit and not said so. Once too often is harmless.
+    // The process that died may have changed a limit and not said so. Once too often is harmless.
     header.limits_generation.fetch_add(1, Relaxed);
     held.note_all_freed();
 }
@@ -99,7 +99,7 @@ fn rebuild_queue(held: &mut Held<'_>) {
                 free = index;
             }
             WaiterState::Waiting => waiting.push((held.waiter(index).ticket.load(Relaxed), index)),
-            // Whoever should have told it and woken it may be the one that died.
+            // The process that should have told it and woken it may be the one that died.
             WaiterState::Granted | WaiterState::Refused => crate::queue::tell(held, index),
         }
     }

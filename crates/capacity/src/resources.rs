@@ -1,8 +1,8 @@
 //! Resources: named limits that all processes of the machine share.
 //!
-//! A resource lives while a process uses it. The first process defines its limit; a second one with another limit in mind is told what
-//! is in force. When its last user has gone, the next one defines it anew. `set_limit` changes a live machine, and a limit
-//! that was set so stays until the machine boots: whoever defines the resource later is told of it.
+//! A resource lives while a process uses it. The first process defines its limit; a second one with another limit in mind is
+//! told what is in force. When its last user has gone, the next one defines it anew. `set_limit` changes a live machine, and a
+//! limit that was set so stays until the machine boots: a process that defines the resource later is told of it.
 //!
 //! A rate is a resource with a window: what a call took of it counts until a window after the provider counted it (`settle.rs`).
 
@@ -110,8 +110,9 @@ impl Capacity {
     }
 
     /// Changes the limit for all processes at once, and until the machine boots. Below what is in use, nothing is granted until
-    /// enough is given back; demands that can never be met any more are refused. Raises [`limits_generation`](Self::limits_generation)
-    /// and rings the bell of every process that uses it. Answers with the limit before, or `None` for an unknown name.
+    /// enough is given back; demands that can never be met any more are refused. Raises
+    /// [`limits_generation`](Self::limits_generation) and rings the bell of every process that uses it. Answers with the limit
+    /// before, or `None` for an unknown name.
     pub fn set_limit(&self, name: &str, limit: u32, origin: &str) -> Result<Option<u32>, Error> {
         self.change_limit(name, limit, origin, true)
     }
@@ -145,14 +146,14 @@ impl Capacity {
         Ok(Some(before))
     }
 
-    /// Tells everybody who uses a resource that something about it has changed.
+    /// Tells all users of a resource that something about it has changed.
     pub(crate) fn ring_users(&self, slot: &ResourceSlot) {
         let processes = self.mapping.processes.iter().zip(0..);
         processes.filter(|(_, user)| is_user(slot, *user)).for_each(|(process, _)| ring(process));
     }
 
-    /// Rises with every limit that is [set](Self::set_limit): whoever remembers another number asks for its [limits](Self::in_force)
-    /// again. Needs no lock. May rise for nothing.
+    /// Rises with every limit that is [set](Self::set_limit): a process that remembers another number asks for its
+    /// [limits](Self::in_force) again. Needs no lock. May rise for nothing.
     pub fn limits_generation(&self) -> u64 {
         self.mapping.header.limits_generation.load(Ordering::Acquire)
     }
@@ -190,7 +191,7 @@ impl Held<'_> {
         Ok(index)
     }
 
-    /// A slot that was never used, else one that nobody has any use for.
+    /// A slot that was never used, else one that no process uses any more.
     fn take_resource_slot(&self) -> Result<u32, Error> {
         let top = self.resources_top();
         if top < RESOURCES {

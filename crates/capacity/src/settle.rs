@@ -1,9 +1,10 @@
 //! The end of a lease of which something lingers: what was used stays taken for a while, the rest is free at once.
 //!
-//! A model call takes a slot, one request and an estimate of tokens as one lease. When it has ended, [`settle`](Capacity::settle) gives the
-//! slot back and says how much of the rates was used, which lingers until the provider forgets it. Who does not say has used
-//! what it reserved, from now on for a whole window: a consumed lease that is released, confirmed gone or reclaimed from the dead.
-//! Only a lease that nothing was started with before it expired leaves no trace.
+//! A model call takes a slot, one request and an estimate of tokens as one lease. When it has ended,
+//! [`settle`](Capacity::settle) gives the slot back and says how much of the rates was used, which lingers until the provider
+//! forgets it. Without such a settlement all that was reserved counts, from now on for a whole window: a consumed lease that is
+//! released, confirmed gone or reclaimed from the dead. Only a lease that nothing was started with before it expired leaves no
+//! trace.
 //!
 //! One change, several stores: the settlement is written down whole before the first store to a bucket or lease. From the store
 //! that says "decided" it is real, and carrying it out twice is carrying it out once.
@@ -86,7 +87,7 @@ impl Held<'_> {
         }
     }
 
-    /// Ends a lease of which nobody says what was used: all of its rates, for a window from now, if anything was started with it.
+    /// Ends a lease whose use is not reported: all of its rates count, for a window from now, if anything was started with it.
     pub(crate) fn end(&mut self, index: u32) {
         let lingering = match self.lease(index).state() {
             LeaseState::Free | LeaseState::Held => Vec::new(),

@@ -1,11 +1,11 @@
-//! How a sleeper and whoever has news for it never miss each other, and nobody makes a system call for one that is awake.
+//! How a sleeper and the process that answers it never miss each other, without a system call for a waiter that is awake.
 //!
 //! The sleeper says that it sleeps, looks, then sleeps on the word as it saw it. The other changes the word, looks whether
 //! anybody sleeps, then wakes. One of the two sees the other, in whatever order that happens.
 
 use crate::futex::{ALL, Word};
 
-/// Rings a bell: it has rung once more, and whoever listens wakes.
+/// Rings a bell: it has rung once more, and its listeners wake.
 pub fn ring(bell: &impl Word, listening: &impl Word) {
     bell.raise();
     if listening.get() != 0 {
@@ -29,19 +29,20 @@ pub fn listen<E>(
     }
 }
 
-/// Says that an answer is there. Whoever waits for it is [woken](wake) later, when the tables are let go.
+/// Says that an answer is there. Its waiter is [woken](wake) later, when the tables are let go.
 pub fn answer(signal: &impl Word) {
     signal.set(1);
 }
 
-/// Wakes who sleeps until its answer is there.
+/// Wakes the waiter that sleeps until its answer is there.
 pub fn wake(signal: &impl Word, sleeping: &impl Word) {
     if sleeping.get() != 0 {
         signal.rouse(1);
     }
 }
 
-/// Waits while `is_waiting`. `pause` sleeps on the signal while it is zero, and says whether to go on. Answers whether the wait is over.
+/// Waits while `is_waiting`. `pause` sleeps on the signal while it is zero, and says whether to go on. Answers whether the wait
+/// is over.
 pub fn await_answer<E>(
     sleeping: &impl Word,
     is_waiting: impl Fn() -> bool,

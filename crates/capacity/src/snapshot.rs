@@ -1,4 +1,4 @@
-//! Pictures of the table (`views.rs`), and who takes them.
+//! Takes pictures of the table (`views.rs`).
 //!
 //! Reads only, and without the lock, so it can be had while the table is stuck, and by a process that takes no part. A
 //! picture that a change ran into is taken again; if changes never pause, it says that it may be torn.
@@ -28,7 +28,7 @@ impl Capacity {
         Camera { judge: self.judge(), now: self.clock.now() }.take()
     }
 
-    /// Who takes part.
+    /// The processes that take part.
     pub fn instances(&self) -> Vec<Instance> {
         Camera { judge: self.judge(), now: self.clock.now() }.instances()
     }

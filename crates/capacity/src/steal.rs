@@ -1,8 +1,8 @@
 //! Work on offer: whole ready tasks that another process of the machine may take.
 //!
-//! Each offer is one word, changed by compare-and-swap alone: `Free → Writing → Offered → Claimed → Finished → Free`. The word holds
-//! the phase, the process it concerns and a version that rises with every change, so exactly one claimant wins, and a claimant that
-//! was given up on can no longer finish. No lock: an idle process never waits for a busy one.
+//! Each offer is one word, changed by compare-and-swap alone: `Free → Writing → Offered → Claimed → Finished → Free`. The word
+//! holds the phase, the process it concerns and a version that rises with every change, so exactly one claimant wins, and a
+//! claimant that was given up on can no longer finish. No lock: an idle process never waits for a busy one.
 //!
 //! What the payload is, how it is fetched by its digest and where a result goes is the engine's business. So is asking
 //! [`holds`](Capacity::holds) before each effect: a claim of a dead claimant goes back on offer, and its owner may take back that
@@ -28,7 +28,7 @@ impl Capacity {
     pub fn offer(&self, offer: &Offer) -> Result<OfferId, Error> {
         check_offer(offer)?;
         let (index, slot, writing) = self.take_offer_slot()?;
-        // Who reads the old offer while this one is written must see that its word has changed.
+        // A reader of the old offer must see, while this one is written, that its word has changed.
         fence(Ordering::Release);
         let number = self.mapping.header.last_offer.fetch_add(1, Relaxed) + 1;
         slot.number.store(number, Relaxed);
@@ -138,14 +138,14 @@ impl Capacity {
         }
     }
 
-    /// Takes an offer of this process off the table: one that nobody has taken, that was done, or whose claimant has ended. Answers
-    /// with how it stood: if somebody does it right now, it stays.
+    /// Takes an offer of this process off the table: one that is not claimed, that was done, or whose claimant has ended. Answers
+    /// with how it stood: if a claimant performs it right now, it stays.
     pub fn take_back(&self, id: OfferId) -> Progress {
         self.remove(id, |claimant| self.judge().judge(claimant) == Liveness::Dead)
     }
 
-    /// As [`take_back`](Self::take_back), also from a claimant that has sent no heartbeat for so long. From then on its claim does
-    /// not hold: should it continue, it can neither finish nor go on.
+    /// As [`take_back`](Self::take_back), also from a claimant that has sent no heartbeat for so long. From then on its claim
+    /// does not hold: should it continue, it can neither finish nor go on.
     pub fn revoke(&self, id: OfferId, silent_for: Duration) -> Progress {
         self.remove(id, |claimant| {
             let beat = self.mapping.processes[claimant.index as usize].heartbeat.load(Relaxed);
@@ -170,7 +170,7 @@ impl Capacity {
                 return self.progress_of(word);
             }
             if slot.advance(word, Phase::Free, self.own).is_some() {
-                // A claim that was taken back is as open as one that nobody took.
+                // A claim that was taken back is as open as one that was never claimed.
                 return if word.phase == Phase::Finished { self.progress_of(word) } else { Progress::Open };
             }
         }
@@ -193,7 +193,8 @@ impl Capacity {
         self.mapping.offer(id.index)
     }
 
-    /// Says how many tasks of others this process would take now. Nobody is woken by it: an offer is made by who has one.
+    /// Says how many tasks of others this process would take now. No process is woken by it: a process with a task to offer
+    /// looks by itself.
     pub fn set_spare(&self, tasks: u32) {
         self.slot().spare.store(tasks, Relaxed);
     }
@@ -225,7 +226,7 @@ impl Capacity {
         word.load(Ordering::SeqCst)
     }
 
-    /// Wakes everybody who waits for offers, to look again.
+    /// Wakes all processes that wait for offers, to look again.
     pub fn stir(&self) {
         let word = &self.mapping.header.offered;
         word.fetch_add(1, Ordering::SeqCst);
@@ -275,7 +276,7 @@ impl Capacity {
         dead.into_iter().partition(|key| survived.contains(key))
     }
 
-    /// Takes back what this process offers and nobody does, and puts back what it claimed.
+    /// Takes back the offers of this process that are not claimed, and puts back what it claimed.
     pub(crate) fn leave_offers(&self) {
         for slot in self.used_offers() {
             let word = slot.read();

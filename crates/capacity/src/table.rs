@@ -22,9 +22,9 @@ pub struct Held<'a> {
     capacity: &'a Capacity,
     /// When this turn was asked for: from before the wait for the lock, so that what is counted from it ends early, not late.
     pub now: u64,
-    /// Resources of which there may be more now, while somebody waits for them.
+    /// Resources of which there may be more now, while demands wait for them.
     pub(crate) freed: Vec<u32>,
-    /// Anybody who waits may be able to go now, whatever for.
+    /// Any waiting demand may be able to go now, whatever for.
     pub(crate) all_freed: bool,
     /// Waiters that got their answer, to be woken once the tables are let go.
     pub(crate) answered: Vec<u32>,
@@ -32,7 +32,7 @@ pub struct Held<'a> {
 
 /// What a lease is made of.
 pub struct Terms {
-    /// Who gets it.
+    /// The process that gets it.
     pub owner: ProcessKey,
     /// What it holds.
     pub amounts: Vector,
@@ -162,7 +162,7 @@ impl<'a> Held<'a> {
         derived.leases_free.store(index, Relaxed);
         step();
         if was_full {
-            // Somebody may wait for nothing but a slot.
+            // A demand may wait for nothing but a slot.
             self.note_all_freed();
         }
         take(&derived.leases_out, 1);
@@ -195,7 +195,8 @@ impl<'a> Held<'a> {
         self.all_freed = true;
     }
 
-    /// Remembers that there is less of something that only time brings back: what was kept for those who now wait for time is kept no more.
+    /// Remembers that there is less of something that only time brings back: what was kept for demands that now wait for time is
+    /// kept no more.
     pub fn note_spent(&mut self) {
         self.all_freed |= self.table().header.derived.queue_length.load(Relaxed) != 0;
     }
@@ -254,7 +255,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Wakes whoever waits for this ticket's answer: the one that sleeps on it, or its process's listener.
+/// Wakes the waiter for this ticket's answer: the thread that sleeps on it, or its process's listener.
 fn wake(table: &Mapping, waiter: u32) {
     let slot = table.waiter(waiter);
     let process = &table.processes[ProcessKey::unpack(slot.owner.load(Relaxed)).index as usize];

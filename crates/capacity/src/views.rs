@@ -1,4 +1,4 @@
-//! What the table looks like: for `convoke capacity` and `convoke instances`, and for tests. Who takes the picture: `snapshot.rs`.
+//! What the table looks like: for `convoke capacity` and `convoke instances`, and for tests. `snapshot.rs` takes the picture.
 
 use crate::layout::LeaseState;
 use crate::liveness::Liveness;
@@ -38,7 +38,7 @@ pub struct ResourceView {
     pub limit: u32,
     /// Where that came from.
     pub origin: String,
-    /// Whether somebody set it for the whole machine; then it stays so until the machine boots.
+    /// Whether a person set it for the whole machine; then it stays so until the machine boots.
     pub by_hand: bool,
     /// For how long it counts what was used, if it is a rate.
     pub window: Option<Duration>,
@@ -82,7 +82,7 @@ pub struct LeaseView {
 pub struct WaiterView {
     /// Its place: smaller is earlier.
     pub ticket: u64,
-    /// Process id of who waits.
+    /// Process id of the waiting process.
     pub pid: u32,
     /// What that does.
     pub label: String,
@@ -128,7 +128,7 @@ pub struct Counters {
 /// The whole table at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Who takes part.
+    /// The processes that take part.
     pub instances: Vec<Instance>,
     /// Every resource in use.
     pub resources: Vec<ResourceView>,
@@ -138,13 +138,13 @@ pub struct Snapshot {
     pub waiters: Vec<WaiterView>,
     /// What happened so far.
     pub counters: Counters,
-    /// Process id of who holds the tables at this moment.
+    /// Process id of the process that holds the tables at this moment.
     pub held_by: Option<u32>,
     /// Whether a change ran into it, so that parts may not fit together.
     pub torn: bool,
 }
 
-/// A process, as people know it. Nobody, if it has gone.
+/// A process, as people know it. Empty, if it has gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Who {
     pub pid: u32,
@@ -168,7 +168,7 @@ pub struct Holding {
 }
 
 impl Snapshot {
-    /// Who holds a resource, and how much each, most first. What lingers is nobody's.
+    /// The processes that hold a resource, and how much each, most first. Amounts that linger have no holder.
     pub fn holders(&self, resource: &str) -> Vec<Holding> {
         let mut holders: Vec<Holding> = Vec::new();
         for lease in &self.leases {

@@ -1,6 +1,6 @@
 //! Waiting for capacity: a place in the queue, and how its holder learns of the answer.
 //!
-//! A waiter sleeps until its answer is there; nobody else is woken for it. At intervals it also looks for dead holders, one
+//! A waiter sleeps until its answer is there; no other one is woken for it. At intervals it also looks for dead holders, one
 //! waiter for all of them. A process with many demands waits for its bell in one thread instead of for each ticket.
 
 use crate::capacity::Capacity;
@@ -15,7 +15,7 @@ use crate::table::{Held, Relaxed};
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-/// How often somebody looks for dead holders while anybody waits: a fraction of the second within which their capacity is back.
+/// How often a waiter looks for dead holders: a fraction of the second within which their capacity is back.
 pub const SEARCH_EVERY: Duration = Duration::from_millis(200);
 
 /// A place in the queue.
@@ -100,7 +100,7 @@ impl Capacity {
         })
     }
 
-    /// Sleeps on a word, then does what whoever waits does for all who wait. False if no time is left.
+    /// Sleeps on a word, then does what a waiter does for all: applies passed moments, and searches. False if no time is left.
     fn sleep_on(&self, word: &AtomicU32, expected: u32, left: Duration) -> Result<bool, Error> {
         if left.is_zero() {
             return Ok(false);

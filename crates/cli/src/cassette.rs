@@ -72,7 +72,7 @@ impl CassetteMode {
         })
     }
 
-    /// Whether a cassette answers, so that nothing is sent to anybody.
+    /// Whether a cassette answers, so that nothing is sent to a service.
     pub fn is_replay(&self) -> bool {
         matches!(self, CassetteMode::Replay(_))
     }

@@ -155,7 +155,7 @@ fn degrades(limits: &Limits) -> Vec<Degrade> {
     budgets.filter_map(degrade).collect()
 }
 
-/// The name of who is asked where neither a file nor the command line says it.
+/// The name of the provider where neither a file nor the command line states one.
 pub fn default_provider(config: &Config) -> Option<String> {
     config.provider.as_ref().map(|provider| resolved(config, provider).settings.name)
 }

@@ -42,7 +42,7 @@ pub const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 pub const CA_FILE: &str = "SSL_CERT_FILE";
 /// The editor for a plan that a person changes; the first that is set counts.
 pub const EDITOR: [&str; 2] = ["VISUAL", "EDITOR"];
-/// Who answers a gate, for the record.
+/// The author of answers to gates, for the record.
 pub const USER: &str = "USER";
 
 /// The whole list.

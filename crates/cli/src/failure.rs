@@ -1,6 +1,6 @@
 //! Every error becomes a message, its causes, advice and an exit code, here and nowhere else.
 //!
-//! Libraries say what went wrong; who can act on it, and how the command ends because of it, is decided in this file.
+//! Libraries say what went wrong; this file decides which hint to give and with which exit code the command ends.
 
 use crate::config::ConfigError;
 use crate::exit::Exit;

@@ -32,7 +32,7 @@ pub fn origin(file: &str) -> &str {
 /// A prompt that replaces a built-in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFile {
-    /// Whose it is.
+    /// The role that it is for.
     pub role: Role,
     /// Where it lies.
     pub path: PathBuf,
@@ -50,7 +50,7 @@ pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<
     if args.goal.trim().is_empty() {
         return Err(CommandFailure::new(Exit::Usage, "the goal is empty").hint("say what is to be reached"));
     }
-    let mut sentence = GoalRequest {
+    let mut request = GoalRequest {
         goal: args.goal.clone(),
         context: args.context.as_deref().map(context).transpose()?,
         plan: plan(args)?,
@@ -60,8 +60,8 @@ pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<
         servers: settings.servers.clone(),
         limits: Budgeted::at_start(&args.bounds, &settings.limits).limits,
     };
-    sentence.keys.extend(args.bounds.keys());
-    tools::state(&mut sentence, args, config)?;
+    request.keys.extend(args.bounds.keys());
+    tools::state(&mut request, args, config)?;
     let stated = [
         ("plan_only", args.plan_only),
         ("results", args.results),
@@ -69,10 +69,10 @@ pub fn of(args: &GoalArgs, console: &Console, prompts: &[PromptFile]) -> Result<
     ];
     for (key, holds) in stated {
         if holds {
-            sentence.keys.insert(key.to_owned(), json!(true));
+            request.keys.insert(key.to_owned(), json!(true));
         }
     }
-    Ok(sentence)
+    Ok(request)
 }
 
 /// The plan that was given: a file's, or what comes over standard input.

@@ -1,4 +1,4 @@
-//! Tells a person who may be elsewhere that a run needs them: a gate opened, or a full disk pauses the run. Of a detached run,
+//! Tells a person away from the terminal that a run needs them: a gate opened, or a full disk pauses the run. Of a detached run,
 //! which has no terminal to say so on, its end is told too.
 //!
 //! Two ways, both as configured: a bell and a line on the terminal that a detached run was started from, and a command of the

@@ -1,4 +1,4 @@
-//! Colours, for people who want them. Nothing is said by colour alone.
+//! Colours, where they are wanted. Nothing is said by colour alone.
 
 use crate::args::ColorChoice;
 use crate::{escape, stdio};

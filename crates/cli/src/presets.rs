@@ -1,6 +1,6 @@
 //! Presets: those of the program, and the manifests that a project or a user keeps in a folder.
 //!
-//! A name is looked for in the project, then with the user, then in the program, so that anybody's own goes over what
+//! A name is looked for in the project, then with the user, then in the program, so that a person's own goes over what
 //! comes with it.
 
 use crate::compiling;
@@ -31,8 +31,8 @@ pub enum Found {
         name: String,
         /// Where it is.
         path: PathBuf,
-        /// Whose it is, in a word.
-        whose: &'static str,
+        /// Where it comes from, in a word: `project` or `user`.
+        origin: &'static str,
     },
 }
 
@@ -45,17 +45,17 @@ impl Found {
         }
     }
 
-    /// Whose it is: the program's, the project's or the user's.
-    pub fn whose(&self) -> &'static str {
+    /// Where it comes from: the program, the project or the user.
+    pub fn origin(&self) -> &'static str {
         match self {
             Found::Ours(_) => "convoke",
-            Found::File { whose, .. } => whose,
+            Found::File { origin, .. } => origin,
         }
     }
 }
 
-/// What can be said about a preset.
-pub struct About {
+/// What a preset does and takes.
+pub struct Summary {
     /// What it does; why not, if it cannot be used.
     pub words: String,
     /// What it takes.
@@ -113,14 +113,14 @@ fn alone(found: &Found) -> Result<Found, CommandFailure> {
     }
 }
 
-fn in_folder(folder: &Path, whose: &'static str) -> Vec<Found> {
+fn in_folder(folder: &Path, origin: &'static str) -> Vec<Found> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_manifest = |path: &PathBuf| {
         path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| ENDINGS.contains(&ending))
     };
     let named = |path: PathBuf| {
         let name = path.file_stem()?.to_str()?.to_owned();
-        Some(Found::File { name, path, whose })
+        Some(Found::File { name, path, origin })
     };
     let mut found: Vec<_> = entries.filter(is_manifest).filter_map(named).collect();
     found.sort_by(|a, b| a.name().cmp(b.name()));
@@ -128,22 +128,22 @@ fn in_folder(folder: &Path, whose: &'static str) -> Vec<Found> {
 }
 
 /// What a preset does and takes; a file is compiled to see.
-pub fn about(console: &Console, preset: &Found) -> About {
+pub fn summary(console: &Console, preset: &Found) -> Summary {
     let (path, compiled) = match preset {
         Found::Ours(preset) => {
-            return About { words: preset.about.to_owned(), inputs: preset.declared(), usable: true };
+            return Summary { words: preset.about.to_owned(), inputs: preset.declared(), usable: true };
         }
         Found::File { path, .. } => (path, compiling::compile_file(path, &console.config, None)),
     };
     match compiled.ok().and_then(|compiled| compiled.plan) {
-        Some(plan) => About {
+        Some(plan) => Summary {
             words: plan.root().description.clone().unwrap_or_default(),
             inputs: plan.root().inputs.clone().unwrap_or_default(),
             usable: true,
         },
         None => {
             let words = format!("cannot be used: see `convoke check {}`", path.display());
-            About { words, inputs: IndexMap::new(), usable: false }
+            Summary { words, inputs: IndexMap::new(), usable: false }
         }
     }
 }

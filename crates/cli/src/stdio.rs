@@ -3,7 +3,7 @@
 //! Invariant: nothing that comes from elsewhere reaches a terminal as it is; [`escape`] shows what a terminal would obey.
 //! `clippy.toml` forbids the streams of the standard library to every other file.
 
-#![expect(clippy::disallowed_methods, reason = "the one door")]
+#![expect(clippy::disallowed_methods, reason = "the one file that writes to the standard streams")]
 
 use crate::escape;
 use std::io::{self, IsTerminal, Write};

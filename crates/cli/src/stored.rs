@@ -48,7 +48,7 @@ pub fn list(state: &StateDir) -> Result<Vec<RunRow>, CommandFailure> {
     Ok(Index::open(state)?.list()?)
 }
 
-/// Who we are, for the lock of a run.
+/// This process, for the lock of a run.
 pub fn ourselves() -> Owner {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -56,7 +56,7 @@ pub fn ourselves() -> Owner {
     Owner { pid, start: convoke_journal::start_of(pid), host, boot: boot.trim().to_owned() }
 }
 
-/// Who acts, for the record: the user's name and how they spoke.
+/// The actor, for the record: the user's name and how they spoke.
 pub fn actor(how: &str) -> String {
     let user = crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "unknown user".to_owned());
     format!("{user} ({how})")

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use support::model::{Asked, Model};
+use support::model::{Model, Request};
 use support::{Said, World, in_tests, said};
 
 /// One test per area, so that they run beside each other and a failure names its area.
@@ -130,7 +130,7 @@ struct Expect {
 /// What a case gave.
 struct Seen {
     said: Said,
-    asked: Vec<Asked>,
+    asked: Vec<Request>,
     most_at_once: usize,
     time: Duration,
     world: World,

@@ -4,7 +4,7 @@ use crate::support;
 
 use serde_json::{Value, json};
 use support::World;
-use support::model::{Asked, Model};
+use support::model::{Model, Request};
 use support::process::until;
 
 const SERVICE: &str = r#"{name: openai, base_url: "${MODEL_URL}", api_key: "${MODEL_KEY}"}"#;
@@ -85,7 +85,7 @@ fn model(programs: &'static [&'static str]) -> Model {
     })
 }
 
-fn by<'a>(asked: &'a [Asked], model: &str) -> Vec<&'a Asked> {
+fn by<'a>(asked: &'a [Request], model: &str) -> Vec<&'a Request> {
     asked.iter().filter(|asked| asked.model == model).collect()
 }
 
@@ -226,7 +226,7 @@ fn programs_start_programs_which_know_the_outputs_by_the_same_marks() {
     });
     let world = many(&model, 12);
     world.write("w.yaml", MANY.replace("metadata_chars: 4000", "metadata_chars: 4000, max_depth: 1"));
-    // One at a time is enough: who waits for what it asked holds nothing.
+    // One at a time is enough: a task that waits for its sub-queries holds nothing.
     let said = world.convoke(&[&RUN[..], &["--max-concurrency", "1"]].concat()).exits(0).json();
     let answer = said["answer"].as_str().unwrap();
     assert!(answer.starts_with("words [S5], 2 seen; rlm(): programs may stand 1 deep"), "{answer}");

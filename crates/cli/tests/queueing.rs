@@ -1,4 +1,4 @@
-//! How many may wait at once for permits, and who is refused.
+//! How many attempts may wait at once for permits, and which are refused.
 
 use crate::support;
 

@@ -1,6 +1,6 @@
 //! Work that another process performs: `run --share` and `convoke work`.
 //!
-//! The judges are outside: scripts write down which process started them, and a model service counts who asks.
+//! The judges are outside: scripts write down which process started them, and a model service counts requests.
 
 use crate::support;
 
@@ -39,7 +39,7 @@ output: {{said: '{{{{ all.outputs | json }}}}'}}
     .replace("  RUNTIME\n", "")
 }
 
-/// A script of so many items that says who started it, and does something.
+/// A script of so many items that records which process started it, and does something.
 fn scripts(items: usize, does: &str, more: &str) -> World {
     // The parent is the script's supervisor, and the parent of that one has started it.
     let starter = "$(cut -d\" \" -f4 /proc/$PPID/stat)";
@@ -232,11 +232,11 @@ fn a_worker_ends_what_it_does_for_an_owner_that_was_killed() {
     assert!(dismissed(worker).contains("performed 0 tasks"));
     let resumed = world.start(&["resume", &world.run()]);
     until("both were cut off, and run again", || log(&world).len() == 4);
-    let door = world.state().join("runs").join(world.run()).join("share.sock");
-    assert!(std::os::unix::net::UnixStream::connect(&door).is_ok(), "a run that shares goes on so");
+    let socket = world.state().join("runs").join(world.run()).join("share.sock");
+    assert!(std::os::unix::net::UnixStream::connect(&socket).is_ok(), "a run that shares goes on so");
     world.write("go", "");
     resumed.wait().exits(0);
-    assert!(!door.exists());
+    assert!(!socket.exists());
 }
 
 #[test]

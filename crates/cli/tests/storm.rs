@@ -38,7 +38,7 @@ fn start(world: &World) -> Process {
     Process::start(command)
 }
 
-/// The learned limit of the service, as everybody can see it.
+/// The learned limit of the service, as every process can see it.
 fn learned(world: &World) -> Option<Value> {
     let table = world.convoke(&["capacity", "--format", "json"]).json();
     let limits = table["limits"].as_array()?.iter();

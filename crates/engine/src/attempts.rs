@@ -7,7 +7,7 @@ use crate::capacity::client::CapacityClient;
 use crate::capacity::terms::Terms;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
-use crate::link::EngineLink;
+use crate::link::AttemptLink;
 use crate::tenure::Tenure;
 use convoke_agent::Executor;
 use convoke_journal::Writer;
@@ -77,7 +77,7 @@ impl Attempts {
     pub fn launch(&mut self, task: TaskIx, assignment: Assignment, terms: Terms) {
         let cancel = CancellationToken::new();
         let attempt = assignment.attempt;
-        let line = Arc::new(EngineLink {
+        let link = Arc::new(AttemptLink {
             task,
             attempt,
             id: assignment.task.clone(),
@@ -91,7 +91,7 @@ impl Attempts {
             fence: terms.fence,
             calls: Mutex::new(terms.calls),
         });
-        let work = self.executor.attempt(assignment, line, cancel.clone());
+        let work = self.executor.attempt(assignment, link, cancel.clone());
         let (handle, told) = (self.handle.clone(), cancel.clone());
         let _task = AbortOnDropHandle::new(tokio::spawn(async move {
             let end = finish(work, told).await;

@@ -1,4 +1,4 @@
-//! Bounds of a pipeline that the process does not grant: a run says so itself, each of them once, whoever resumes it.
+//! Bounds of a pipeline that the process does not grant: the run notes each of them once, however often it is resumed.
 
 use convoke_model::{Event, Stamped};
 use convoke_plan::Plan;

@@ -39,7 +39,7 @@ pub struct Turn {
     /// Messages of the inbox that the events deal with.
     pub consumed: Vec<MessageId>,
     /// Whether a rendering was cancelled, so that only what had happened is left of the turn. The state is to be folded
-    /// again from the journal ([`Core::go_on_from`]).
+    /// again from the journal ([`Core::continue_from`]).
     pub cut_off: bool,
 }
 
@@ -83,14 +83,14 @@ pub enum Effect {
     Subscribe {
         /// The service's resource.
         service: String,
-        /// What earlier runs have learned, for if nobody knows anything yet.
+        /// What earlier runs have learned, used if no live process knows anything yet.
         remembered: Option<LearnedLimit>,
     },
     /// A call is made to a service of which nothing is known yet, and without a lease of it.
     CallStarted(String),
     /// Such a call has ended.
     CallEnded(String),
-    /// What a call has known about a service, for all processes.
+    /// Report how a call to a service fared, for all processes.
     ReportSample {
         /// The service's resource.
         service: String,
@@ -117,7 +117,7 @@ pub enum Effect {
 pub struct Core {
     /// Plan and events to decisions.
     pub scheduler: Scheduler,
-    /// Who may start.
+    /// Which attempts and calls may start.
     pub permits: Permits,
     /// Large values.
     pub store: Store,
@@ -127,18 +127,18 @@ pub struct Core {
     pub same_places: Vec<Vec<String>>,
     /// The number of the event that opened each task's last question.
     questions: HashMap<TaskId, u64>,
-    /// Who told the process to let go of the run.
+    /// The author of the request to let go of the run, once there is one.
     pub interrupt: Option<String>,
     /// Attempts that are stopped because their lease ran out.
     fenced: HashSet<TaskIx>,
     /// Attempts whose performers are silent: what they hold may be in use after their end.
     silent: HashSet<TaskIx>,
-    /// Who waits for what, at the end of the last turn.
+    /// A task that waits for a permit and the resource that it waits for, at the end of the last turn.
     blocked: Option<(TaskIx, String)>,
     /// When it is worth asking for permits again though nothing has happened.
     opens: Option<Timestamp>,
     was_blocked: bool,
-    /// A breaker has opened, and it was not looked yet at who waits for it.
+    /// A breaker has opened, and the tasks that wait for it were not looked at yet.
     breaker_opened: bool,
     /// A rendering was cancelled: facts are recorded, and nothing is decided any more.
     cut_off: bool,
@@ -246,7 +246,7 @@ impl Core {
         stamped
     }
 
-    /// Remembers which question a task asks, for those who answer it from outside.
+    /// Remembers which question a task asks, for answers from outside.
     pub fn note_question(&mut self, stamped: &Stamped) {
         if let Event::GateOpened { task, .. } = &stamped.event {
             self.questions.insert(task.clone(), stamped.seq);
@@ -289,7 +289,7 @@ impl Core {
 
     fn execute(&mut self, now: Timestamp, command: Command, turn: &mut Turn) {
         match command {
-            // Who was told to let go begins nothing more.
+            // A process that was told to let go of the run begins nothing more.
             Command::Admit(_) if self.interrupt.is_some() => {}
             Command::Admit(task) => self.demand(now, task, turn),
             Command::Withdraw(task) => {
@@ -332,7 +332,7 @@ impl Core {
         self.happen(now, event, turn);
     }
 
-    /// A limit has changed: whoever waits for more than there will ever be fails instead.
+    /// A limit has changed: an attempt or call that waits for more than there will ever be fails instead.
     fn turn_away(&mut self, now: Timestamp, turn: &mut Turn) {
         for (owner, why) in self.permits.impossible(now) {
             match owner {

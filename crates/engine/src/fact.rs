@@ -56,12 +56,12 @@ pub enum What {
         task: TaskIx,
         /// The attempt.
         attempt: u32,
-        /// What it used; `None` where nobody knows.
+        /// What it used; `None` where that is unknown.
         usage: Option<Usage>,
         /// How it fared, as far as capacity is concerned.
         outcome: Outcome,
     },
-    /// What all processes share has fact.
+    /// A fact about the capacity that all processes share.
     Capacity(CapacityFact),
     /// An attempt wants to have a part of its conversation on disk before it goes on.
     Turned {
@@ -93,7 +93,7 @@ pub enum What {
         question: Option<u64>,
         /// The answer.
         answer: Answer,
-        /// Who answered.
+        /// The author of the answer.
         by: String,
         /// The inbox message that brought it.
         message: Option<MessageId>,
@@ -102,7 +102,7 @@ pub enum What {
     Guided {
         /// The words.
         text: String,
-        /// Who.
+        /// The author.
         by: String,
         /// The inbox message that brought it.
         message: Option<MessageId>,
@@ -123,11 +123,11 @@ pub enum What {
         /// As it is now; or why it could not be had.
         state: Result<crate::project::ProjectState, Failure>,
     },
-    /// Somebody asked the run to end.
+    /// A person or a process asked the run to end.
     Stop {
         /// At once.
         now: bool,
-        /// Who asked.
+        /// The author of the request.
         by: String,
         /// The inbox message that brought it.
         message: Option<MessageId>,
@@ -137,15 +137,15 @@ pub enum What {
         /// The inbox message.
         message: Option<MessageId>,
     },
-    /// Something was left in the inbox, and the person who left it waits.
+    /// A message was left in the inbox, and its author waits.
     Mailed,
-    /// Nobody answers gates any more: the run parks when nothing else is left.
+    /// No person answers gates any more: the run parks when nothing else is left.
     Unattended,
     /// The process is to let go of the run.
     Interrupt {
         /// Without letting attempts finish.
         now: bool,
-        /// Who said so.
+        /// The author of the request: a signal or a person.
         by: String,
     },
 }
@@ -223,7 +223,7 @@ pub enum CapacityFact {
         /// Whether they do.
         waits: bool,
     },
-    /// Somebody changed a limit.
+    /// A limit was changed.
     Changed {
         /// Of what.
         name: String,
@@ -231,7 +231,7 @@ pub enum CapacityFact {
         from: u64,
         /// To this.
         to: u64,
-        /// Who says so.
+        /// Where the new limit comes from.
         origin: String,
     },
     /// Something a person should know.

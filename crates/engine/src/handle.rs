@@ -29,7 +29,7 @@ pub enum Notice {
         at_most: Duration,
     },
     /// The journal takes events again.
-    WentOn {
+    Resumed {
         /// How long the run has waited.
         seconds: u64,
     },
@@ -61,17 +61,17 @@ impl Handle {
         self.send(What::Answered { task, question: None, answer, by: by.into(), message: None });
     }
 
-    /// Says that something was left in the inbox, so that nobody waits for the next look at it.
+    /// Says that something was left in the inbox, so that its author does not wait for the next look at it.
     pub fn mailed(&self) {
         self.send(What::Mailed);
     }
 
-    /// Says that nobody answers gates any more: the run parks when nothing else is left to do.
+    /// Says that no person answers gates any more: the run parks when nothing else is left to do.
     pub fn unattended(&self) {
         self.send(What::Unattended);
     }
 
-    /// Says something to whoever is asked from now on.
+    /// Gives guidance to all agents that are asked from now on.
     pub fn guide(&self, text: impl Into<String>, by: impl Into<String>) {
         self.send(What::Guided { text: text.into(), by: by.into(), message: None });
     }
@@ -93,7 +93,7 @@ impl Handle {
     }
 
     pub(crate) fn send(&self, what: What) {
-        // A run that has ended no longer listens, and there is nobody left to tell.
+        // A run that has ended no longer listens: the fact is of no use to it.
         let _ = self.facts.send(Fact { at: self.clock.now(), what });
     }
 }

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 /// How often a lease that waits for its renewal is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-pub(crate) struct EngineLink {
+pub(crate) struct AttemptLink {
     pub task: TaskIx,
     pub attempt: u32,
     pub id: TaskId,
@@ -42,7 +42,7 @@ pub(crate) struct EngineLink {
     pub calls: Mutex<Calls>,
 }
 
-impl Sink for EngineLink {
+impl Sink for AttemptLink {
     fn report(&self, report: Report) {
         match report {
             Report::Progress { text } => self.show(|task| Notice::Progress { task, text }),
@@ -81,7 +81,7 @@ impl Drop for Open {
     }
 }
 
-impl EngineLink {
+impl AttemptLink {
     /// Tells watchers what is shown and forgotten.
     fn show(&self, notice: impl FnOnce(TaskId) -> Notice) {
         if let Some(watchers) = &self.watchers {
@@ -155,7 +155,7 @@ fn taken_over() -> Failure {
     Failure::new(Class::Cancelled, "another process drives the run; nothing was sent").reason(reason::FENCED)
 }
 
-impl Admission for EngineLink {
+impl Admission for AttemptLink {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         Box::pin(self.admitted(call))
     }
@@ -167,7 +167,7 @@ impl Admission for EngineLink {
     }
 }
 
-impl TurnLog for EngineLink {
+impl TurnLog for AttemptLink {
     fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
         let (written, answer) = oneshot::channel();
         self.handle.send(What::Turned { task: self.task, attempt: self.attempt, record, written });

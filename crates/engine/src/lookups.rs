@@ -33,7 +33,7 @@ impl Run {
     }
 
     /// Tells the places that the run has changed which changes need not be remembered. What cannot be told now is told
-    /// by who resumes the run; a run that ended well leaves nothing behind.
+    /// by the process that resumes the run; a run that ended well leaves nothing behind.
     pub(crate) async fn settle_projects(&mut self, status: RunStatus) {
         for place in self.core.scheduler.changed_places() {
             let keys = self.core.scheduler.take_settled(&place);

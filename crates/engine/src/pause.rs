@@ -2,7 +2,7 @@
 //!
 //! The run pauses where it is. What runs goes on to its end, nothing is launched, and no attempt gets a further call,
 //! because every permit is an answer to a fact that waits here. When the append succeeds the run goes on by itself. The wait has
-//! a bound, and a person who lets go of the run ends it at once; then the journal is what it was before the append.
+//! a bound, and an interrupt ends it at once; then the journal is what it was before the append.
 
 use crate::error::EngineError;
 use crate::fact::What;
@@ -32,7 +32,7 @@ impl Run {
             match result {
                 Ok(()) => {
                     if let Some(pause) = pause {
-                        self.go_on(&pause);
+                        self.resume(&pause);
                     }
                     return Ok(append.events);
                 }
@@ -67,7 +67,7 @@ impl Run {
         Pause { since: Instant::now(), why }
     }
 
-    /// Waits a moment. False if there is nothing left to wait for: the time is over, or somebody lets go of the run.
+    /// Waits a moment. False if there is nothing left to wait for: the time is over, or an interrupt has come.
     async fn wait_for_another_try(&mut self, until: Instant) -> bool {
         let next = Instant::now() + RETRY_PERIOD;
         if next > until {
@@ -93,9 +93,9 @@ impl Run {
     }
 
     /// Tells people, and leaves a line in the journal: the time is missing in every duration else.
-    fn go_on(&mut self, pause: &Pause) {
+    fn resume(&mut self, pause: &Pause) {
         let seconds = pause.since.elapsed().as_secs();
-        self.tell(Notice::WentOn { seconds });
+        self.tell(Notice::Resumed { seconds });
         if self.core.scheduler.finished().is_none() {
             let message = format!("the run paused for {seconds} s: {}", pause.why);
             let note = Event::Noted { task: None, code: "paused".into(), message };

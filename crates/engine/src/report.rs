@@ -79,7 +79,7 @@ pub struct AttemptReport {
     pub attempt: u32,
     /// When it began.
     pub started_at: Timestamp,
-    /// Process id of who performed it, where that was not the run's owner.
+    /// Process id of the process that performed it, where that was not the run's owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_by: Option<u32>,
     /// When it ended.

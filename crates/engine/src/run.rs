@@ -142,7 +142,7 @@ impl Run {
         }
     }
 
-    /// Makes events durable, then tells who watches.
+    /// Makes events durable, then tells the watchers.
     async fn commit(
         &mut self,
         events: Vec<Stamped>,
@@ -274,7 +274,7 @@ impl Run {
         }
     }
 
-    /// Whether somebody wrote to the run, perhaps while nobody drove it: an answer must not be left behind.
+    /// Whether the inbox has messages, perhaps from before a process drove the run: an answer must not be left behind.
     async fn has_mail(&mut self) -> bool {
         self.mail = self.messages().await;
         !self.mail.is_empty()
@@ -288,7 +288,7 @@ impl Run {
         });
         let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
         let scheduler = crate::setup::fold_into(self.core.scheduler.begun_anew(), history)?;
-        self.core.go_on_from(scheduler);
+        self.core.continue_from(scheduler);
         Ok(())
     }
 
@@ -322,16 +322,4 @@ fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {
         Message::Unreadable { .. } => What::Unreadable { message: id },
     };
     Fact { at, what }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_loop_in_the_architecture_is_this_one() {
-        let (page, code) = (include_str!("../../../ARCHITECTURE.md"), include_str!("run.rs"));
-        let shown =
-            page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a listing");
-        let written: Vec<String> = shown.lines().map(|line| format!("    {line}\n")).collect();
-        assert!(code.contains(&written.concat()), "`drive` in ARCHITECTURE.md is not the code's");
-    }
 }

@@ -33,7 +33,7 @@ pub struct Setup {
     pub plan: Arc<Plan>,
     /// Where events go. Owned by this process.
     pub journal: Box<dyn Journal>,
-    /// Who performs attempts.
+    /// Performs attempts.
     pub executor: Arc<dyn Executor>,
     /// New or old.
     pub start: Start,
@@ -82,11 +82,11 @@ pub enum Changes {
 pub struct Options {
     /// Attempts at once.
     pub max_concurrency: u32,
-    /// Somebody answers gates while the run lives; else it parks when nothing else is left.
+    /// A person answers gates while the run lives; else it parks when nothing else is left.
     pub interactive: bool,
     /// How long the run waits for room on a full disk before it is given up, resumable.
     pub patience: Duration,
-    /// Who drives.
+    /// Process id of the owner process.
     pub pid: u32,
     /// On which machine.
     pub host: String,
@@ -172,8 +172,8 @@ fn seen(projects: &[Project], store: &Store) -> Vec<Event> {
     seen.collect()
 }
 
-/// A run that was killed between its end and what follows from it: whoever asks for it again makes good for that, as far
-/// as it can be done now.
+/// Settles the projects of a run that was killed between its end and its settlement, as far as that can be done now: the
+/// process that resumes the run does it.
 fn settle_if_over(projects: &[Project], error: &EngineError) {
     if let EngineError::Ended(NotReopened::EndedWell(RunStatus::Succeeded)) = error {
         projects.iter().for_each(|project| drop(project.store.settle(None)));
@@ -237,7 +237,7 @@ pub fn replay(
 }
 
 /// Has the last event say which questions are open in the state that it leads to. Nothing in the fold depends on it: it is for
-/// those who know the events alone.
+/// readers that know the events alone.
 fn say_who_asks(opening: &mut [Event], state: &Scheduler) {
     let asked = match opening.last_mut() {
         Some(Event::RunReopened(reopened)) => Some(&mut reopened.asking),

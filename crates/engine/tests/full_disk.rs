@@ -75,7 +75,7 @@ struct Fared {
     told: Vec<&'static str>,
 }
 
-/// Drives the chain on a disk that is full at its `from`-th append for `tries`; `let_go`: somebody lets go of it at once.
+/// Drives the chain on a disk that is full at its `from`-th append for `tries`; `let_go`: the run is interrupted at once.
 async fn drive(from: usize, tries: usize, patience: Duration, let_go: bool) -> Fared {
     let plan = plan_of(CHAIN, &[]);
     let (memory, executor, begun) = (Memory::new(), Arc::new(FailsAtFirst::of(&[])), Arc::default());
@@ -114,7 +114,7 @@ async fn drive(from: usize, tries: usize, patience: Duration, let_go: bool) -> F
     while let Ok(notice) = watch.try_recv() {
         match notice {
             Notice::Paused { .. } => told.push("paused"),
-            Notice::WentOn { .. } => told.push("went on"),
+            Notice::Resumed { .. } => told.push("resumed"),
             _ => {}
         }
     }
@@ -129,7 +129,7 @@ async fn a_run_on_a_full_disk_goes_on_by_itself_when_there_is_room() {
         let fared = drive(from, 100, Duration::from_secs(600), false).await;
         assert_eq!(fared.result.unwrap().status, RunStatus::Succeeded, "full at append {from}");
         assert_eq!(fared.executor.attempts(), [("a".into(), 1), ("b".into(), 1)], "full at append {from}");
-        assert_eq!(fared.told, ["paused", "went on"], "full at append {from}");
+        assert_eq!(fared.told, ["paused", "resumed"], "full at append {from}");
         let events = fared.memory.read_all().unwrap();
         let noted =
             |stamped: &Stamped| matches!(&stamped.event, Event::Noted { code, .. } if code == "paused");

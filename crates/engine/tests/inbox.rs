@@ -1,4 +1,4 @@
-//! What other processes say to a run, while nobody drives it.
+//! What other processes say to a run, while no process drives it.
 
 use crate::common;
 

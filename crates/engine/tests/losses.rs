@@ -1,4 +1,4 @@
-//! Attempts whose outcome nobody knows, because the process that performed them is gone.
+//! Attempts whose outcome is unknown, because the process that performed them is gone.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! Who waits, for how long, and who need not: labels of what is around a task, bounds of waiting, a full queue, breakers. All
-//! decided in memory and in virtual time.
+//! Which attempts wait, for how long, and which need not: labels of what is around a task, bounds of waiting, a full queue,
+//! breakers. All decided in memory and in virtual time.
 
 use convoke_agent::{Admitted, CallDemand};
 use convoke_engine::{
@@ -315,7 +315,7 @@ fn invalid_answers_count_and_without_a_breaker_nothing_does() {
     assert_eq!(harness.running.len(), 1);
 }
 
-/// Where the workflow says what to do instead, nobody waits for a breaker.
+/// Where the workflow says what to do instead, a step does not wait for a breaker.
 #[test]
 fn a_step_with_on_error_fails_at_once_while_its_breaker_is_open() {
     let workflow = "
@@ -366,7 +366,7 @@ fn a_call_in_the_middle_of_an_attempt_waits_no_longer_than_it_may() {
     assert!(third.try_recv().unwrap().is_ok(), "what was given up is not held");
 }
 
-/// Who waits for a breaker without another way has a bound, which is said when the breaker opens.
+/// A step that waits for a breaker without another way has a bound, which is said when the breaker opens.
 #[test]
 fn a_breaker_is_not_waited_for_for_ever() {
     let limits = Limits {

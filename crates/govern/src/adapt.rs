@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum Outcome {
     /// It was answered. What the answer says does not matter here.
     Succeeded,
-    /// It was answered, and nobody can use the answer: the service has room, and a breaker counts it.
+    /// It was answered, and the answer is of no use: the service has room, and a breaker counts it.
     Invalid,
     /// The provider asked for fewer calls (429).
     RateLimited {

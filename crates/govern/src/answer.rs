@@ -10,23 +10,23 @@ pub enum Admission {
     Granted(u64),
     /// A budget cannot pay this one any more; it waits no longer.
     Spent {
-        /// Who.
+        /// The demand.
         key: u64,
         /// The budget.
         on: ResourceId,
         /// What was said to happen then.
         then: WhenSpent,
     },
-    /// Nobody may start.
+    /// No demand may start.
     Blocked {
-        /// Who has waited longest.
+        /// The demand that has waited longest.
         key: u64,
         /// What it waits for.
         on: ResourceId,
         /// The first moment at which it is worth asking again though nothing comes back, if there is one.
         until: Option<Timestamp>,
     },
-    /// Nobody waits.
+    /// No demand waits.
     Idle,
 }
 
@@ -62,7 +62,7 @@ pub enum Refused {
     },
 }
 
-/// A permit was given back that nobody holds.
+/// A permit was given back that no demand holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("demand {0} holds no permit")]
 pub struct NotHeld(pub u64);

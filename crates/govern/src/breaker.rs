@@ -6,9 +6,9 @@ use convoke_model::LimitReason;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Everybody may pass; so many failures in a row.
+    /// Every call may pass; so many failures in a row.
     Closed { failures: u32 },
-    /// Nobody may, until then.
+    /// No call may pass until then.
     Open { until: u64 },
     /// One at a time; so many have succeeded.
     HalfOpen { probing: bool, successes: u32 },
@@ -23,7 +23,7 @@ pub(crate) struct Breaker {
     opened: u32,
 }
 
-/// Whether somebody may pass a breaker.
+/// Whether a call may pass a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
     Free,
@@ -44,7 +44,7 @@ impl Breaker {
         }
     }
 
-    /// Somebody passes; true if it is a probe.
+    /// A call passes; true if it is a probe.
     pub fn enter(&mut self) -> bool {
         match &mut self.state {
             State::Closed { .. } => false,
@@ -59,7 +59,7 @@ impl Breaker {
         }
     }
 
-    /// How it went for somebody who passed. Says what changed: why, and until when the breaker is open now.
+    /// The outcome of a call that passed. Says what changed: why, and until when the breaker is open now.
     pub fn observe(&mut self, outcome: Outcome, probe: bool, now: u64) -> Option<(LimitReason, u64)> {
         match &mut self.state {
             State::Closed { failures } if !probe => {

@@ -1,4 +1,4 @@
-//! What `convoke capacity` shows: each limit, who says so, who holds it, who waits for it.
+//! The table of `convoke capacity`: each limit with its origin, its holders and the demands that wait for it.
 
 use crate::governor::Governor;
 use crate::spec::Origin;
@@ -14,11 +14,11 @@ pub struct Standing {
     pub kind: &'static str,
     /// The limit as configured.
     pub limit: u64,
-    /// Who configured it.
+    /// Where the configured limit comes from.
     pub origin: Origin,
     /// What may be in use at most now.
     pub effective: u64,
-    /// Who says so.
+    /// Where that limit comes from.
     pub effective_origin: Origin,
     /// What is in use: slots taken, amounts of the window, money reserved and spent.
     pub used: u64,
@@ -31,7 +31,7 @@ pub struct Standing {
     pub held_by: Vec<u64>,
     /// How many demands wait for it first of all.
     pub waiting: usize,
-    /// Until when nobody may start.
+    /// Until when back-pressure or an open breaker lets no demand start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<Timestamp>,
     /// It only reports; so many demands it would have kept waiting.

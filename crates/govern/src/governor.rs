@@ -1,20 +1,20 @@
 //! May this start now?
 //!
-//! The face of the crate: demands come in, permits go out and come back. Who is next is decided in `choose`, what is
-//! learned in `observe`, what people see is put together in `explain` and `metrics`.
+//! The face of the crate: demands come in, permits go out and come back. `choose` picks the next demand, `observe`
+//! learns from outcomes, `explain` and `metrics` make the views for people.
 
 use crate::adapt::{Adapted, Outcome};
 use crate::answer::{Admission, NotHeld, Refused, Used};
 use crate::chance::Chance;
-use crate::choose::{Chosen, Survey};
 use crate::hash::Map;
-use crate::knowledge::Sample;
-use crate::lanes::Lanes;
+use crate::learning::knowledge::Sample;
 use crate::metrics::Tally;
-use crate::rank::{Demand, Place, Rank, Tenant};
+use crate::queue::choose::{Chosen, Survey};
+use crate::queue::lanes::Lanes;
+use crate::queue::rank::{Demand, Place, Rank, Tenant};
+use crate::queue::tenants::{Row, Tenants};
 use crate::resource::Resource;
 use crate::spec::{Amount, Kind, Misconfigured, Origin, ResourceId, Spec};
-use crate::tenants::{Row, Tenants};
 use convoke_model::{LimitReason, LimitSetting, Timestamp, WhenSpent};
 use std::collections::HashMap;
 
@@ -83,7 +83,7 @@ pub struct Governor {
 }
 
 impl Governor {
-    /// A governor of nothing but `slots`, at least one, whose queue is bounded by whoever asks.
+    /// A governor of nothing but `slots`, at least one. Its queue has no bound of its own: the caller bounds it.
     pub fn new(limit: u32) -> Governor {
         let mut governor = Governor::with(Rules { queue: usize::MAX, ..Rules::default() });
         governor.add(Spec::slots("slots", u64::from(limit.max(1)))).expect("one slot or more is a limit");
@@ -233,7 +233,7 @@ impl Governor {
     }
 
     /// Makes room in a full queue for a demand of this rank: the lowest that waits and may go gives way, if it is of a lower
-    /// class: of the lowest class and priority the one that came last. `None` if there is room, or nobody to give way.
+    /// class: of the lowest class and priority the one that came last. `None` if there is room, or no such demand.
     pub fn give_way(&mut self, rank: Rank, may_go: impl Fn(u64) -> bool) -> Option<u64> {
         let lower = self.waiting.iter().skip(rank.class as usize + 1).any(|waiting| *waiting > 0);
         if self.places.len() < self.rules.queue || !lower {
@@ -304,7 +304,7 @@ impl Governor {
         Some(place)
     }
 
-    /// Grants one permit, if there is one to grant and somebody to take it.
+    /// Grants one permit, if a waiting demand fits.
     pub fn admit(&mut self, now: Timestamp) -> Admission {
         let now = self.tick(now);
         if self.places.is_empty() {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
-/// Multiplies and turns, word by word. Nobody outside chooses the keys, so nobody can choose bad ones.
+/// Multiplies and turns, word by word. The keys are our own numbers, so no input can choose colliding ones.
 #[derive(Debug, Default)]
 pub(crate) struct Mixer(u64);
 

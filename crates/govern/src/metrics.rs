@@ -61,7 +61,7 @@ pub struct Metrics {
     pub overflowed: u64,
     /// Demands that a budget could not pay.
     pub unpaid: u64,
-    /// Permits given back that nobody held; mistakes.
+    /// Permits given back that no demand held; mistakes of the caller.
     pub not_held: u64,
     /// Half of all grants waited no longer than this.
     pub wait_p50: Duration,

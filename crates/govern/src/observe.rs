@@ -3,7 +3,7 @@
 use crate::adapt::{Adapted, Outcome};
 use crate::breaker::Pass;
 use crate::governor::{Governor, Note, Permit};
-use crate::knowledge::{Call, Change, Knowledge, Push, Sample};
+use crate::learning::knowledge::{Call, Change, Knowledge, Push, Sample};
 use crate::meter::Meter;
 use crate::spec::ResourceId;
 use convoke_model::{LimitReason, LimitSetting, Timestamp};
@@ -31,7 +31,7 @@ pub struct Learned(pub BTreeMap<String, LearnedLimit>);
 /// What was learned longer ago than this says nothing any more.
 const STALE: Duration = Duration::from_secs(7 * 86_400);
 
-/// Whoever asks for a longer pause than a day is asked again after a day.
+/// A service that asks for a longer pause than a day is asked again after a day.
 const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 
 impl Learned {
@@ -179,8 +179,8 @@ impl Governor {
         std::mem::take(&mut self.samples)
     }
 
-    /// What all processes together know of a resource by now. `ahead`: somebody else keeps to it, and so many more may be
-    /// let in to wait there.
+    /// What all processes together know of a resource by now. `ahead`: the table that all processes share
+    /// keeps the limit, and so many more demands may be let in to wait there.
     pub fn know(&mut self, resource: ResourceId, knowledge: Knowledge, ahead: u64) {
         let known = &mut self.resources[resource.index()];
         known.ahead = ahead;
@@ -199,7 +199,7 @@ impl Governor {
         Some(Adapted { resource, setting, from, to, reason, at: Timestamp(now) })
     }
 
-    /// Until when a resource is left alone because of failures, if it is. While a probe is out, nobody knows: then it is now.
+    /// Until when a resource is left alone because of failures, if it is. While a probe is out that is unknown: then it is now.
     pub fn broken_until(&mut self, resource: ResourceId, now: Timestamp) -> Option<Timestamp> {
         let now = self.tick(now);
         match self.resources[resource.index()].breaker.as_ref()?.pass(now) {
@@ -225,7 +225,7 @@ impl Governor {
         self.resources[resource.index()].back_pressure.paused_until(now).map(Timestamp)
     }
 
-    /// What an answer says about the provider's limits: never more than it says, and room for others who use the same
+    /// What an answer says about the provider's limits: never more than it says, and room for other users of the same
     /// key.
     pub fn limits_seen(
         &mut self,

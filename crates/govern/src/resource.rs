@@ -5,7 +5,7 @@
 
 use crate::back_pressure::BackPressure;
 use crate::breaker::{Breaker, Pass};
-use crate::learn::Learner;
+use crate::learning::learn::Learner;
 use crate::meter::Meter;
 use crate::spec::{Kind, Origin, Spec};
 use convoke_model::WhenSpent;
@@ -31,7 +31,7 @@ pub(crate) struct Resource {
     pub meter: Meter,
     /// Grants of it since the last turn of the longest waiting.
     pub since_turn: u64,
-    /// Kept free for those who were passed too often.
+    /// Kept free for lanes that were passed too often.
     pub held_back: u64,
     /// Demands that an auditing budget would have kept waiting.
     pub would_wait: u64,
@@ -46,7 +46,7 @@ pub(crate) enum Fit {
     Fits,
     /// Not now; perhaps from a known moment on.
     Short(Option<u64>),
-    /// Not as the budget stands, whatever comes back from those who hold some of it.
+    /// Not as the budget stands, whatever comes back from permits that hold some of it.
     Spent,
 }
 
@@ -96,7 +96,7 @@ impl Resource {
         self.effective
     }
 
-    /// Who says so.
+    /// Where the effective limit comes from.
     pub fn effective_origin(&self) -> Origin {
         self.bounds().find(|(bound, _)| *bound == self.effective).map_or(self.origin, |(_, origin)| origin)
     }
@@ -118,7 +118,7 @@ impl Resource {
         }
     }
 
-    /// Whether somebody who needs `count` can be admitted, if `kept` is kept free for others.
+    /// Whether a demand that needs `count` can be admitted, if `kept` is kept free for others.
     #[inline]
     pub fn fit(&mut self, count: u64, kept: u64, now: u64) -> Fit {
         if let Some(until) = self.back_pressure.blocked_until(now) {

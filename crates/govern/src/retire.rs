@@ -7,7 +7,7 @@ use crate::governor::Governor;
 use crate::spec::ResourceId;
 
 impl Governor {
-    /// Forgets a resource. False, and nothing happens, while somebody holds it, waits for it, or draws from it.
+    /// Forgets a resource. False, and nothing happens, while a demand holds it or waits for it, or a budget draws from it.
     pub fn retire(&mut self, resource: ResourceId) -> bool {
         let gone = self.resources[resource.index()].retired;
         if gone || self.is_parent(resource) || self.lanes.in_use().any(|lane| lane.needs(resource)) {

@@ -1,13 +1,13 @@
 //! What this process holds of what all processes of a machine share.
 //!
-//! The governor grants from what its process holds, and says what it lacks; whoever drives it asks for that and tells
-//! the answer. Fewer than are in use may be held for a while: then nothing new starts, and nothing is stopped.
+//! The governor grants from what its process holds, and says what it lacks; its caller asks the machine for that and
+//! tells it the answer. Fewer than are in use may be held for a while: then nothing new starts, and nothing is stopped.
 
 use crate::governor::Governor;
 use crate::spec::ResourceId;
 use convoke_model::Timestamp;
 
-/// What more would let somebody start.
+/// What more would let a demand start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lack {
     /// Of what.
@@ -32,7 +32,7 @@ impl Governor {
         resource.share.map_or(0, |share| share.saturating_sub(used))
     }
 
-    /// What those who wait could use at once beyond what the process holds.
+    /// What waiting demands could use at once beyond what the process holds.
     pub fn lacks(&mut self, now: Timestamp) -> Vec<Lack> {
         let now = self.tick(now);
         let mut wanted: Vec<Lack> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a resource is, as whoever configures it says it.
+//! The specification of a resource, as the caller configures it.
 
 use convoke_model::WhenSpent;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ impl Amount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// Nobody said anything.
+    /// Nothing is configured.
     Default,
     /// A configuration file.
     Config,
@@ -43,7 +43,7 @@ pub enum Origin {
     Environment,
     /// The workflow.
     Workflow,
-    /// Somebody changed it while it was in use.
+    /// A person changed it while it was in use.
     Operator,
     /// How calls fared.
     Learned,
@@ -180,7 +180,7 @@ pub struct Spec {
     pub kind: Kind,
     /// How much there is.
     pub limit: u64,
-    /// Who says so.
+    /// Where the limit comes from.
     pub origin: Origin,
     /// Slots only: learn how many are good for, beginning with this many. `limit` is then the most.
     pub learn_from: Option<u64>,
@@ -238,7 +238,7 @@ impl Spec {
         Spec::new(name, Kind::Breaker, u64::MAX).breaker(breaker)
     }
 
-    /// Says who set the limit.
+    /// Sets where the limit comes from.
     pub fn origin(mut self, origin: Origin) -> Spec {
         self.origin = origin;
         self
@@ -257,7 +257,7 @@ impl Spec {
     }
 }
 
-/// Why a resource cannot be what somebody says it is.
+/// Why a specification of a resource is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misconfigured {
     /// Nothing could ever start.

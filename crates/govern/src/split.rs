@@ -1,6 +1,6 @@
 //! One grant, given back in parts: what is needed for all of a piece of work, and what only its first step needs.
 //!
-//! Whoever starts something asks for both at once, so that it never holds the one while it waits for the other.
+//! A demand asks for both at once, so that it never holds the one while it waits for the other.
 
 use crate::answer::NotHeld;
 use crate::governor::{Governor, Permit};

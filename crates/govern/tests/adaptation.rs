@@ -26,7 +26,7 @@ fn call(governor: &mut Governor, key: u64, needs: &[Amount], outcome: Outcome, n
     governor.release(key, Used::AsReserved, outcome, now).expect("it holds a permit").len()
 }
 
-/// F-V2: a dead provider stops its own calls and nobody else's, and is asked again by one call at a time.
+/// F-V2: a dead provider stops its own calls and no others, and is asked again by one call at a time.
 #[test]
 fn a_dead_provider_is_left_alone_and_probed() {
     let mut governor = Governor::with(Rules::default());
@@ -97,7 +97,7 @@ fn learning(start: u64) -> (Governor, ResourceId) {
 }
 
 #[test]
-fn a_refusal_shuts_the_door_for_everybody_and_says_so() {
+fn a_refusal_pauses_the_service_for_every_call_and_says_so() {
     let (mut governor, model) = learning(10);
     let needs = [Amount::of(model, 1)];
     (0..12).for_each(|key| ask(&mut governor, key, Rank::default(), &needs).expect("taken"));
@@ -156,7 +156,7 @@ fn what_is_too_old_is_forgotten() {
     assert_eq!(governor.remember(&learned, Timestamp(SECOND)), [], "nothing has changed");
 }
 
-/// Answers that nobody can use are failures for a breaker, and answers for a limit that is learned.
+/// Answers that are of no use are failures for a breaker, and answers for a limit that is learned.
 #[test]
 fn invalid_answers_open_a_breaker() {
     let mut governor = Governor::with(Rules::default());

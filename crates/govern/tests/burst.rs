@@ -1,4 +1,4 @@
-//! A burst of refusals, as an engine meets it: who waits is asked about again only when something ends or is due.
+//! A burst of refusals, as an engine meets it: the governor is asked again only when something ends or is due.
 
 use convoke_govern::{Admission, Amount, BreakerRules, Demand, Governor, Outcome, Rank, Spec, Used};
 use convoke_model::Timestamp;

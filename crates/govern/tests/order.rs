@@ -1,4 +1,4 @@
-//! Who comes first: class, tenants in turn, priority, path, order, age; and the longest waiting every eighth time.
+//! The order of grants: class, tenants in turn, priority, path, order, age; and the longest waiting every eighth time.
 
 use convoke_govern::{
     Admission, Amount, Demand, Governor, Outcome, Rank, Refused, ResourceId, Rules, Spec, Used,

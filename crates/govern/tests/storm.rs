@@ -308,7 +308,7 @@ fn full_again_within_twice_the_pause() {
         let mut storm = Storm::new(start, 300, 40, 3_000);
         storm.run(300);
         let paused = storm.adapted.iter().find(|adapted| adapted.setting == LimitSetting::PausedUntil);
-        // Where few are refused at a time, nobody has to wait for the others.
+        // Where few are refused at a time, no call has to wait for the others.
         let opened = paused.map_or(storm.refused[0], |paused| paused.to);
         let from = opened + 2 * RETRY_AFTER;
         let per_second = storm.answered_between(from, from + 1_000 * MS);

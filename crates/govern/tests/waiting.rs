@@ -8,7 +8,7 @@ use kit::{Dice, ask, free, grant};
 /// A hundred thousand schedules, in four parts.
 const SCHEDULES: u64 = 25_000;
 
-/// One slot or a few, urgent work without end, and somebody of the lowest class behind a few others.
+/// One slot or a few, urgent work without end, and a demand of the lowest class behind a few others.
 fn lowest_class(seed: u64) {
     let mut dice = Dice::seeded(seed);
     let turn = 2 + dice.roll(4);
@@ -162,7 +162,7 @@ fn slots_do_not_stand_idle_for_who_waits_for_a_rate() {
     assert_eq!(governor.admit(minute), convoke_govern::Admission::Granted(2));
 }
 
-/// A full queue makes room by class, and not by who came first.
+/// A full queue makes room by class, and not by age.
 #[test]
 fn a_full_queue_makes_room_for_a_higher_class() {
     let mut governor = Governor::with(Rules { queue: 3, ..Rules::default() });

@@ -88,11 +88,11 @@ impl Offers {
     pub fn perform_here(
         &self,
         assignment: Assignment,
-        line: Arc<dyn EngineLink>,
+        link: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let slot = self.shared.slots.take();
-        let work = self.shared.inner.attempt(assignment, line, cancel);
+        let work = self.shared.inner.attempt(assignment, link, cancel);
         Box::pin(async move {
             let end = work.await;
             drop(slot);
@@ -105,13 +105,13 @@ impl Offers {
         &self,
         assignment: Assignment,
         offerable: Offerable,
-        line: Arc<dyn EngineLink>,
+        link: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> AttemptEnd {
         let granted = self.hand_over(&assignment, offerable.requirements, &cancel).await;
         drop(offerable.waiting);
-        let Some((id, granted)) = granted else { return self.perform_here(assignment, line, cancel).await };
-        let end = follow(granted, &self.shared, id, line, cancel).await;
+        let Some((id, granted)) = granted else { return self.perform_here(assignment, link, cancel).await };
+        let end = follow(granted, &self.shared, id, link, cancel).await;
         self.take_down(id);
         end
     }

@@ -111,15 +111,15 @@ impl Executor for SharingExecutor {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn EngineLink>,
+        link: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let offers = self.0.clone();
         match offers.worth_offering(&assignment) {
             Some(offerable) => {
-                Box::pin(async move { offers.perform_elsewhere(assignment, offerable, line, cancel).await })
+                Box::pin(async move { offers.perform_elsewhere(assignment, offerable, link, cancel).await })
             }
-            None => offers.perform_here(assignment, line, cancel),
+            None => offers.perform_here(assignment, link, cancel),
         }
     }
 }

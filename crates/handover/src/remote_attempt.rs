@@ -32,12 +32,12 @@ pub async fn follow(
     granted: Granted,
     shared: &SharedRun,
     id: OfferId,
-    line: Arc<dyn EngineLink>,
+    link: Arc<dyn EngineLink>,
     cancel: CancellationToken,
 ) -> AttemptEnd {
-    line.report(Report::TakenBy { pid: granted.pid });
+    link.report(Report::TakenBy { pid: granted.pid });
     let mut attempt = RemoteAttempt {
-        line,
+        link,
         permits: HashMap::new(),
         asked: FuturesUnordered::new(),
         processes: Vec::new(),
@@ -50,10 +50,10 @@ pub async fn follow(
         }
         Followed::Gone => attempt.lost(&shared.end_leftovers, &cancel).await,
         Followed::Silent => {
-            attempt.line.report(silence(granted.pid));
-            attempt.line.report(Report::Silent);
-            let (line, permits) = (attempt.line.clone(), std::mem::take(&mut attempt.permits));
-            shared.silent.spawn(hold_permits(channel, shared.longest, line, permits));
+            attempt.link.report(silence(granted.pid));
+            attempt.link.report(Report::Silent);
+            let (link, permits) = (attempt.link.clone(), std::mem::take(&mut attempt.permits));
+            shared.silent.spawn(hold_permits(channel, shared.longest, link, permits));
             attempt.lost(&shared.end_leftovers, &cancel).await
         }
     }
@@ -79,7 +79,7 @@ fn silence(pid: u32) -> Report {
 async fn hold_permits(
     mut channel: Channel<FromClaimant, FromOwner>,
     longest: Duration,
-    line: Arc<dyn EngineLink>,
+    link: Arc<dyn EngineLink>,
     permits: HashMap<u64, CallPermit>,
 ) {
     channel.send(FromOwner::Cancel);
@@ -92,13 +92,13 @@ async fn hold_permits(
         }
     };
     let _ = tokio::time::timeout(longest, over).await;
-    line.report(Report::LetGo);
+    link.report(Report::LetGo);
     drop(permits);
     channel.close().await;
 }
 
 struct RemoteAttempt {
-    line: Arc<dyn EngineLink>,
+    link: Arc<dyn EngineLink>,
     /// The permits of calls that the claimant makes.
     permits: HashMap<u64, CallPermit>,
     /// Questions that the real link has not answered yet.
@@ -154,26 +154,26 @@ impl RemoteAttempt {
         match message {
             FromClaimant::Reported(report) => self.report(report),
             FromClaimant::Admit { number, demand } => {
-                let line = self.line.clone();
-                self.ask(async move { Answer::Admitted(number, line.admit(demand).await) });
+                let link = self.link.clone();
+                self.ask(async move { Answer::Admitted(number, link.admit(demand).await) });
             }
             FromClaimant::Settled { number, usage, failure } => {
                 if let Some(permit) = self.permits.remove(&number) {
-                    self.line.settle(permit, &usage, failure.as_ref());
+                    self.link.settle(permit, &usage, failure.as_ref());
                 }
             }
             FromClaimant::Dropped { number } => drop(self.permits.remove(&number)),
             FromClaimant::Record { number, record } => {
-                let line = self.line.clone();
-                self.ask(async move { Answer::Recorded(number, line.record(record).await) });
+                let link = self.link.clone();
+                self.ask(async move { Answer::Recorded(number, link.record(record).await) });
             }
             FromClaimant::SettleTools { number, allowed } => {
-                let line = self.line.clone();
-                self.ask(async move { Answer::Recorded(number, line.settle_tools(allowed).await) });
+                let link = self.link.clone();
+                self.ask(async move { Answer::Recorded(number, link.settle_tools(allowed).await) });
             }
             FromClaimant::Recall { number, digest } => {
-                let line = self.line.clone();
-                self.ask(async move { Answer::Recalled(number, line.recall(digest).await) });
+                let link = self.link.clone();
+                self.ask(async move { Answer::Recalled(number, link.recall(digest).await) });
             }
             // Sent before the beginning, and processed there.
             FromClaimant::Hello { .. }
@@ -191,7 +191,7 @@ impl RemoteAttempt {
         if let WireReport::ProcessStarted { pid, start } = report {
             self.processes.push((pid, start));
         }
-        self.line.report(report.into());
+        self.link.report(report.into());
     }
 
     /// An answer of the real link, as a message. The permit itself stays here.

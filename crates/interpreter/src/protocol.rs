@@ -1,4 +1,4 @@
-//! What host and worker say to each other. One order, one report, in turn.
+//! What host and worker say to each other. One request, one report, in turn.
 //!
 //! Saved states are attached to the message as bytes ([`crate::frame`]); an empty attachment is none.
 
@@ -15,7 +15,7 @@ pub const VERSION: u32 = 3;
 /// What the host says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum Request {
     /// First: confine yourself, like this.
     Hello {
         /// The protocol of the host.

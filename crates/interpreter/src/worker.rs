@@ -12,7 +12,7 @@ mod seccomp;
 
 use crate::frame::{self, Bounds};
 use crate::limits::Limits;
-use crate::protocol::{Order, Report, VERSION};
+use crate::protocol::{Report, Request, VERSION};
 use executor::Executor;
 use memory::Gauge;
 use std::io;
@@ -38,7 +38,7 @@ pub fn serve() -> ExitCode {
 /// Hears how to be confined.
 fn greet() -> io::Result<(Limits, bool)> {
     match frame::read(&mut io::stdin().lock(), Bounds::GREETING)? {
-        Some((Order::Hello { version: VERSION, limits, allow_unsandboxed }, _)) => {
+        Some((Request::Hello { version: VERSION, limits, allow_unsandboxed }, _)) => {
             Ok((limits, allow_unsandboxed))
         }
         _ => Err(io::Error::other("no greeting that we understand")),
@@ -59,16 +59,16 @@ fn start(limits: Limits, lenient: bool) -> io::Result<ExitCode> {
             return Ok(ExitCode::from(FAILED));
         }
         gauge.set_baseline();
-        obey(Executor::new(limits, gauge))
+        execute_requests(Executor::new(limits, gauge))
     };
     let thread = thread::Builder::new().name("programs".into()).stack_size(STACK).spawn(programs)?;
     thread.join().unwrap_or_else(|_| Ok(ExitCode::from(FAILED)))
 }
 
-fn obey(mut executor: Executor) -> io::Result<ExitCode> {
+fn execute_requests(mut executor: Executor) -> io::Result<ExitCode> {
     let bounds = executor.bounds();
-    while let Some((order, attached)) = frame::read(&mut io::stdin().lock(), bounds)? {
-        let (report, attachment) = executor.obey(order, attached);
+    while let Some((request, attached)) = frame::read(&mut io::stdin().lock(), bounds)? {
+        let (report, attachment) = executor.execute(request, attached);
         frame::write(&mut io::stdout().lock(), &report, &attachment)?;
     }
     Ok(ExitCode::SUCCESS)

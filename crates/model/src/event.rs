@@ -423,7 +423,7 @@ pub enum Event {
         task: TaskId,
         /// The steps whose outputs are summarised, oldest first.
         covers: Vec<TaskId>,
-        /// The task that writes it; older journals do not say.
+        /// The task that writes it, where the workflow has a node for summaries.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<TaskId>,
     },

@@ -285,9 +285,9 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Agents without a `retry:` of their own: three attempts, 1 s, doubling, at most 30 s. A service that has no room is asked up
-    /// to eight times: a refused call has done nothing wrong, and while the limit of a service is still being learned the same
-    /// task can be refused several times in a row.
+    /// Agents without a `retry:` of their own: three attempts, 1 s, doubling, at most 30 s. A service that has no room is asked
+    /// up to eight times: a refused call has done nothing wrong, and while the limit of a service is still being learned the
+    /// same task can be refused several times in a row.
     pub fn agent_default() -> Retry {
         let on = Classes::PROVIDER_ERROR.with(Classes::TIMEOUT);
         Retry { max_attempts: 3, max_rate_limited: 8, base_ms: 1000, factor: 2, cap_ms: 30_000, on }

@@ -1,8 +1,8 @@
 //! The words that every part of Convoke shares.
 //!
-//! Data only: ids, times, payloads, failures, usage, what an attempt is asked to do, and the events that a run is the
-//! fold of, and how part of a text is shown ([`excerpt`]). Nothing here waits, reads a clock or decides what happens next; [`Failure::remedy`] is the one rule kept
-//! here, because plan, scheduler and reports must agree on it.
+//! Data only: ids, times, payloads, failures, usage, what an attempt is asked to do, and the events that a run is the fold of,
+//! and how part of a text is shown ([`excerpt`]). Nothing here waits, reads a clock or decides what happens next;
+//! [`Failure::remedy`] is the one rule kept here, because plan, scheduler and reports must agree on it.
 
 mod ask;
 mod assignment;

@@ -1,4 +1,4 @@
-//! Files that somebody broke: whatever is left of them, compiling ends with a plan or with an error, never otherwise.
+//! Files that were broken on purpose: whatever is left of them, compiling ends with a plan or with an error, never otherwise.
 
 use crate::world;
 

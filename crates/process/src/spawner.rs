@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 /// A process, or why there is none and the command, which may be started later.
 type Outcome = Result<Fresh, (io::Error, Box<Command>)>;
 type Started = oneshot::Sender<Outcome>;
-type Order = (Command, Started, Ticket);
+type Request = (Command, Started, Ticket);
 
 /// A command that waits to be started: the thread takes it, or the caller takes it back, and never both.
 #[derive(Clone, Default)]
@@ -36,18 +36,21 @@ impl Ticket {
 
 /// The thread that starts processes. It lives until this is dropped.
 pub struct Spawner {
-    orders: Mutex<Sender<Order>>,
+    requests: Mutex<Sender<Request>>,
 }
 
 impl Spawner {
     /// Starts the thread, with a name of its own.
     pub fn new(name: &str) -> Spawner {
-        let (orders, received) = channel();
+        // Unbounded, because its senders bound it: a caller of `start_unless` has one request here at a time and waits for the
+        // outcome. Callers are attempts that run and the tool servers that they share. The request of a caller that is gone
+        // stays until the thread comes to it. A bounded `send` would block a worker of the runtime.
+        let (requests, received) = channel();
         std::thread::Builder::new()
             .name(name.into())
             .spawn(move || start_all(&received))
             .expect("a machine that has no thread left cannot run processes either");
-        Spawner { orders: Mutex::new(orders) }
+        Spawner { requests: Mutex::new(requests) }
     }
 
     /// Starts a command; what is given back is its supervisor, which ends when everything has and as the command did. Where
@@ -68,13 +71,13 @@ impl Spawner {
         let mut waits = Some(waits);
         loop {
             let ticket = Ticket::default();
-            let mut order = pin!(self.order(command, ticket.clone()));
+            let mut request = pin!(self.request(command, ticket.clone()));
             let outcome = tokio::select! {
                 biased;
-                outcome = &mut order => outcome?,
+                outcome = &mut request => outcome?,
                 () = &mut taken_back => {
                     // A command that is being started already is ended by its caller.
-                    return Ok(if ticket.take() { None } else { order.await?.ok().map(Fresh::take) });
+                    return Ok(if ticket.take() { None } else { request.await?.ok().map(Fresh::take) });
                 }
             };
             let (error, again) = match outcome {
@@ -99,10 +102,10 @@ impl Spawner {
         }
     }
 
-    async fn order(&self, command: Command, ticket: Ticket) -> io::Result<Outcome> {
+    async fn request(&self, command: Command, ticket: Ticket) -> io::Result<Outcome> {
         let (started, child) = oneshot::channel();
         let gone = || io::Error::other("the thread that starts processes has ended");
-        self.orders
+        self.requests
             .lock()
             .expect("nobody panics while holding it")
             .send((command, started, ticket))
@@ -111,8 +114,8 @@ impl Spawner {
     }
 }
 
-fn start_all(orders: &Receiver<Order>) {
-    while let Ok((mut command, started, ticket)) = orders.recv() {
+fn start_all(requests: &Receiver<Request>) {
+    while let Ok((mut command, started, ticket)) = requests.recv() {
         if !ticket.take() {
             continue;
         }

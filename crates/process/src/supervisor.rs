@@ -138,7 +138,7 @@ struct Supervisor {
     command: libc::pid_t,
     /// How the command ended, once it has.
     status: Option<libc::c_int>,
-    /// It was asked to end: everybody has the time that the engine gives.
+    /// It was asked to end: all processes have the time that the engine gives.
     asked: bool,
     /// Everything is killed, and whatever appears.
     ending: bool,
@@ -179,7 +179,7 @@ impl Supervisor {
         }
     }
 
-    /// Takes the dead away; whether anybody is left.
+    /// Reaps the children that have ended; whether any child is left.
     unsafe fn reap(&mut self) -> bool {
         loop {
             let mut status = 0;
@@ -207,7 +207,7 @@ impl Supervisor {
     }
 
     /// Signals the command's group, while its leader keeps the group's number from being used again; and, to kill them,
-    /// everybody whose parent has died or who has left the group.
+    /// every process whose parent has died or that has left the group.
     unsafe fn signal_all(&self, signal: libc::c_int) {
         // SAFETY: system calls without pointers.
         unsafe {

@@ -3,7 +3,7 @@
 //! How long a connection may take to stand is a client's property, not a request's, so there is a client per such limit;
 //! a workflow has one or two. Whether connections are kept for the next request is one as well. Everything that could
 //! come from the environment (proxies, certificates) is passed in. Redirects are not followed, because a key must not
-//! travel to a host that nobody named.
+//! travel to a host that the settings do not name.
 
 use convoke_model::{Class, Failure};
 use reqwest::redirect::Policy;

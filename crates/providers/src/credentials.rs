@@ -78,7 +78,7 @@ fn key(
     }
 }
 
-/// The first line of a file that nobody else may read.
+/// The first line of a file that other users may not read.
 fn from_file(provider: &str, path: &Path) -> Result<SecretString, Failure> {
     let bad = |why: String| {
         let message = format!("provider {provider}: api_key_file `{}` {why}", path.display());

@@ -151,8 +151,8 @@ fn patience(heard: &Heard, request: &Request<'_>) -> (Phase, Duration) {
     }
 }
 
-/// Listens while the input is fed, until all is said. Once the program has ended, nobody waits for what it left behind and
-/// that keeps its output open.
+/// Listens while the input is fed, until all is said. Processes that the program left behind may keep its output open; once
+/// the program has ended, they are given `LAST_WORDS` and no more.
 async fn attend(
     running: &Running,
     feeding: impl Future<Output = ()>,

@@ -33,9 +33,9 @@ pub struct Preset {
     pub name: &'static str,
     /// How it is spoken to.
     pub protocol: Protocol,
-    /// Where it is, unless somebody says otherwise; may hold references.
+    /// Where it is, unless the settings say otherwise; may hold references.
     pub base: &'static str,
-    /// The key as a reference, unless somebody says otherwise.
+    /// The key as a reference, unless the settings say otherwise.
     pub key: &'static str,
     /// How the key is sent.
     pub key_header: KeyHeader,

@@ -33,7 +33,7 @@ const SECRET_LENGTH: usize = 8;
 
 /// Starts programs.
 pub struct Programs {
-    /// The variables that every program inherits; whoever gives them has left out what is secret.
+    /// The variables that every program inherits; the caller has left out what is secret.
     inherited: Vec<(OsString, OsString)>,
     lookup: Lookup,
     /// Made late: most runs start no program.
@@ -125,7 +125,7 @@ impl Running {
     /// Waits until it has ended, and says how: `exit status: 1`, and what it last wrote to standard error.
     pub async fn end(&mut self) -> End {
         self.group.leader_ends().await;
-        // What an agent leaves behind works for nobody any more, wherever it went.
+        // Processes that an agent leaves behind are of no use any more, wherever they went.
         self.group.kill();
         self.group.kill_escaped();
         let status = self.group.reap();

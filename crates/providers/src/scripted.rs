@@ -61,7 +61,7 @@ impl Scripted {
         }
     }
 
-    /// Nobody should take made-up answers for a model's.
+    /// Tells once that the answers are made up, so that they are not taken for a model's.
     fn tell(&self, sink: &dyn Sink) {
         if !self.told.swap(true, Ordering::Relaxed) {
             let message = "no model is asked: the scripted provider makes the answers up".to_owned();

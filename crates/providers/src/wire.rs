@@ -328,7 +328,7 @@ async fn follow<G: Gather>(
     gathering.reply(request)
 }
 
-/// A connection that ends is one thing, bytes that nobody can read another.
+/// Tells a connection that has ended from bytes that cannot be read.
 fn broken(error: sse_stream::Error) -> Trouble {
     match error {
         sse_stream::Error::Body(_) => Trouble::Cut(causes(&error)),

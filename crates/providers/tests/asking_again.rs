@@ -252,13 +252,13 @@ async fn a_fault_that_names_no_parameter_is_not_asked_about_again() {
     assert_eq!((server.bodies().len(), engine.permits(), engine.left_out().len()), (1, (1, 1), 0));
 }
 
-/// What a service refused is no part of a cassette: a replay gives the answer at once, whoever asks first.
+/// What a service refused is no part of a cassette: a replay gives the answer to the first request.
 #[tokio::test]
 async fn a_cassette_has_the_answer_and_not_the_refusals() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(vec![no("no temperature"), said::<Chat>(1)]).await;
     let asked = assignment("openai", &server.url);
-    let recording = Recording::new(registry(), Tape::go_on(folder.path()).unwrap(), Scrubber::new([]));
+    let recording = Recording::new(registry(), Tape::resume(folder.path()).unwrap(), Scrubber::new([]));
     let (engine, recorder) = (Counting::default(), attempts(Arc::new(recording)));
     let (recorded, _) = attempt(&recorder, asked.clone(), &engine).await;
     assert_eq!((server.bodies().len(), engine.permits()), (2, (2, 2)));

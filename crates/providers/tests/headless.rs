@@ -53,7 +53,7 @@ async fn what_is_asked_goes_into_the_arguments_as_it_is() {
 async fn a_prompt_without_a_place_goes_to_standard_input() {
     let reply = Asked::default().of(&*script("cat; printf ' in %s' \"$PWD\"", &[])).await.unwrap();
     assert!(reply.text.starts_with("Be brief.\n\nHow many? in /"), "{}", reply.text);
-    // A prompt that nobody reads, and one that is larger than any pipe.
+    // A prompt that the command does not read, and one that it does; both are larger than any pipe.
     let large = Asked { messages: vec![Message::new(Role::User, "x".repeat(1 << 20))], ..Asked::default() };
     assert_eq!(large.of(&*script("echo ok", &[])).await.unwrap().text, "ok");
     assert_eq!(large.of(&*script("wc -c", &[])).await.unwrap().text.trim(), (1 << 20).to_string());

@@ -1,4 +1,4 @@
-//! Real coding agents against a loopback model that nobody here wrote.
+//! Real coding agents against a loopback model server, which is a program of a third party.
 //!
 //! Runs where `CONVOKE_CODING_AGENTS` names a folder that `scripts/coding-agents` has filled; says that it was skipped
 //! elsewhere. The agents get a home of their own, a key that opens nothing, and no way to look for updates.

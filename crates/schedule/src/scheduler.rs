@@ -1,7 +1,7 @@
 //! The scheduler: a run's state and the decisions made about it. Its entrances are apply, decide, launch and lose.
 //!
-//! Reads as its state does ([`State`]). Writes through two doors: [`Scheduler::apply`] takes an event of the journal into
-//! the state, `emit` a decision of its own. What deciders note for themselves (below) stands in no event.
+//! Reads as its state does ([`State`]). Two methods write: [`Scheduler::apply`] takes an event of the journal into the
+//! state, `emit` a decision of its own. What deciders note for themselves (below) stands in no event.
 
 use crate::composite::{Composite, Composites};
 use crate::fold::IllegalEvent;
@@ -151,9 +151,9 @@ impl Scheduler {
         self.state.todo(todo);
     }
 
-    /// A workflow may have come to its end; that is seen only when nothing else is left to look at.
-    pub(crate) fn look_later(&mut self, frame: FrameIx) {
-        self.state.look_later(frame);
+    /// A workflow may have come to its end; that is checked only when the agenda is empty.
+    pub(crate) fn check_when_idle(&mut self, frame: FrameIx) {
+        self.state.check_when_idle(frame);
     }
 
     pub(crate) fn due_alarm(&mut self) -> Option<Alarm> {

@@ -1,7 +1,7 @@
 //! A kind of composite task that the language does not have: a debate in two rounds with a verdict.
 //!
-//! All of it is this file and one registration ([`Scheduler::with_composite`]). Who speaks when is said once, by needs
-//! among the children; the frontier starts them.
+//! All of it is this file and one registration ([`Scheduler::with_composite`]). The order of speakers is said once, by
+//! needs among the children; the frontier starts them.
 
 mod kit;
 

@@ -1,11 +1,11 @@
 //! A simulated world for tests: a virtual clock, attempts that succeed or fail by a script, crashes after any commit.
 //!
 //! [`World`] drives the engine's own deciding half ([`convoke_engine::Core`]), so what holds here holds for the code that
-//! ships. Nothing waits: time jumps to the next thing that happens. The same seed gives the same events.
-//! [`machine`] has several processes that share capacity and one service, and injects faults: processes that are killed, stopped and
-//! resumed, leases that run out, performers that fall silent, commits that take long, services that fail and refuse.
-//! [`record`] is what runs are compared by, simulated or not.
-//! [`ModelServer`] is for what needs a real network: a service on loopback that counts what arrives.
+//! ships. Nothing waits: time jumps to the next thing that happens. The same seed gives the same events. [`machine`] has
+//! several processes that share capacity and one service, and injects faults: processes that are killed, stopped and resumed,
+//! leases that run out, performers that fall silent, commits that take long, services that fail and refuse. [`record`] is what
+//! runs are compared by, simulated or not. [`ModelServer`] is for what needs a real network: a service on loopback that counts
+//! what arrives.
 
 pub mod machine;
 mod model_server;

@@ -1,21 +1,21 @@
-//! Processes on one machine, simulated: each is the engine's own deciding half ([`convoke_engine::Core`]), and they share a model of
-//! the capacity table and one model service. Whatever the order of things, promises hold (`promises`).
+//! Processes on one machine, simulated: each is the engine's own deciding half ([`convoke_engine::Core`]), and they share a
+//! model of the capacity table and one model service. Whatever the order of things, promises hold (`promises`).
 //!
 //! What happens: calls with leases, rates per minute, budgets of runs and of days, run slots, learned limits and services that
-//! refuse, pauses that one process hears of from another. What goes wrong (`scenario::Weather`): commits that take longer than leases last,
-//! processes that are stopped, killed or told to let go at any moment and taken up by others from what was committed, performers
-//! that fall silent, calls that fail or are refused.
+//! refuse, pauses that one process hears of from another. What goes wrong (`scenario::Weather`): commits that take longer than
+//! leases last, processes that are stopped, killed or told to let go at any moment and taken up by others from what was
+//! committed, performers that fall silent, calls that fail or are refused.
 //!
-//! Promises, asserted at every step: never more calls at once than the limit; never more requests or tokens in a minute than the
-//! rates; never more spent than the budgets of a run and of a day; a lease that was lost sends no call; no process calls a service that it
-//! was told to leave alone; nothing begins without a run slot; each lease goes back once; no finished task is done
-//! again; each task ends once. At the end: every run has an end; a process that is done holds and waits for nothing; everything
-//! that was spent is on record.
+//! Promises, asserted at every step: never more calls at once than the limit; never more requests or tokens in a minute than
+//! the rates; never more spent than the budgets of a run and of a day; a lease that was lost sends no call; no process calls a
+//! service that it was told to leave alone; nothing begins without a run slot; each lease goes back once; no finished task is
+//! done again; each task ends once. At the end: every run has an end; a process that is done holds and waits for nothing;
+//! everything that was spent is on record.
 //!
-//! Not simulated: two owners of one journal (`journal` has tests of its own, and the engine asks its `Tenure` before each call); a table
-//! that was made anew and is told what a day has spent (`engine::DayBudget`); limits that people change while runs go on; people
-//! who answer, stop or guide ([`crate::World`] does); the bytes of the table itself (`capacity` is tested against a model of its own).
-//! Every schedule follows from its number.
+//! Not simulated: two owners of one journal (`journal` has tests of its own, and the engine asks its `Tenure` before each
+//! call); a table that was made anew and is told what a day has spent (`engine::DayBudget`); limits that people change while
+//! runs go on; answers, stops and guidance of people (see [`crate::World`]); the bytes of the table itself (`capacity` is
+//! tested against a model of its own). Every schedule follows from its number.
 
 mod agenda;
 mod attempt;
@@ -242,8 +242,8 @@ impl Machine<'_> {
         if has_let_go && process.attempts.is_empty() && process.inbox.is_empty() {
             return self.let_go(life);
         }
-        let (is_news, wake) = (!process.inbox.is_empty(), process.core.next_wake());
-        if is_news {
+        let (has_facts, wake) = (!process.inbox.is_empty(), process.core.next_wake());
+        if has_facts {
             self.soon(10, Happening::In(life, Step::Wakes));
         }
         if let Some(at) = wake.filter(|_| !has_let_go) {

@@ -1,7 +1,7 @@
 //! The record of a run, as runs are compared: what happened, without times, owners, places, and what capacity did.
 //!
 //! Simulated and real runs have the same record where the same is done. An attempt that a crash cut off and its repeat count
-//! as one; nothing else is left out. In a real run whoever is faster comes first, so [`by_phase`] puts a record into an
+//! as one; nothing else is left out. In a real run the faster attempt comes first, so [`by_phase`] puts a record into an
 //! order that does not tell, and [`out_of_order`] asks for what it no longer shows.
 
 use convoke_model::{Class, Event, PhaseDecided, Stamped, TaskId};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 ///
 /// # Panics
 ///
-/// If an attempt began anew and none was lost, or one was stopped that nobody has told to.
+/// If an attempt began anew and none was lost, or one was stopped without a request.
 pub fn record(events: &[Stamped]) -> Vec<String> {
     let mut record = Record { stopped: stopped(events), folder: folder(events), ..Record::default() };
     events.iter().for_each(|stamped| record.take(&stamped.event));
@@ -127,10 +127,10 @@ impl Record {
     }
 }
 
-/// A record in an order that does not tell who was faster: phase by phase, each with its own lines in their order and, between
-/// two of them, what its children did, child by child. A phase goes on only when all children that it has asked have ended, so
-/// nothing but the order of what ran side by side is lost. The last line is cut to the status: the output holds what was announced
-/// in its order, and is compared [by itself](unordered).
+/// A record in an order that does not tell which attempt was faster: phase by phase, each with its own lines in their order
+/// and, between two of them, what its children did, child by child. A phase goes on only when all children that it has asked
+/// have ended, so nothing but the order of what ran side by side is lost. The last line is cut to the status: the output holds
+/// what was announced in its order, and is compared [by itself](unordered).
 pub fn by_phase(lines: &[String]) -> Vec<String> {
     let mut phases: BTreeMap<String, Phase> = BTreeMap::new();
     let (mut first, mut last) = (Vec::new(), Vec::new());

@@ -212,7 +212,7 @@ impl World {
             if turn.cut_off {
                 let anew = self.core.scheduler.begun_anew();
                 let scheduler = fold_into(anew, self.commits.concat()).expect("a journal can be read");
-                self.core.go_on_from(scheduler);
+                self.core.continue_from(scheduler);
             }
             facts.extend(self.answer_gates(&turn.events));
             let at = self.now;

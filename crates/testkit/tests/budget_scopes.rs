@@ -153,7 +153,7 @@ fn steps(scopes: &[BudgetScope]) -> Vec<(&str, Option<u64>)> {
         .collect()
 }
 
-/// Who pays for each task, by what is known of it and by its name.
+/// The budget scopes of each task, by what is known of it and by its name.
 fn all_scopes(scheduler: &Scheduler, by_name: &Scheduler) -> BTreeMap<String, Vec<BudgetScope>> {
     let mut all = BTreeMap::new();
     for task in scheduler.tasks() {
@@ -223,7 +223,7 @@ fn every_token_is_on_the_account_of_the_step_that_asked_wherever_the_run_was_cut
 
 #[test]
 fn what_a_step_had_asked_before_it_began_anew_stays_on_its_account() {
-    // Nobody can examine the answer, so the step fails; resumed, it examines anew.
+    // The examiner of the answer fails, so the step fails; resumed, it examines anew.
     let fails = |assignment: &Assignment| match assignment.task.to_string().as_str() {
         "checked/assess[1]" => {
             let usage = Usage { calls: 1, output_tokens: 100, ..Usage::default() };

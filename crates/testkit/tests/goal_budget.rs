@@ -15,7 +15,7 @@ fn says(id: &str) -> Value {
     }
 }
 
-/// Who was asked, and why the task was done as it was, when planning took so many tokens of 100 000.
+/// The tasks that were launched, and the reason of the first decision on the task, when planning took so many tokens of 100 000.
 fn run(budgets: (&str, &str), planning: u64) -> (Vec<String>, String) {
     let (of_goal, of_workflow) = budgets;
     let text = format!(

@@ -1,4 +1,4 @@
-//! What who does a task can read of what those came to that it builds on.
+//! The results of a task's inputs, as far as the task's agent can read them.
 
 use convoke_model::{Assignment, Work};
 use convoke_testkit::{Behaviour, World, plan_of};

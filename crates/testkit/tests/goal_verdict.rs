@@ -1,4 +1,4 @@
-//! Whether a goal was reached is said by who looks at all of it, and never better than its tasks did.
+//! Whether a goal was reached: the roles that see all of it decide, and their verdict is never better than its tasks.
 
 use convoke_model::{Assignment, RunStatus, Work};
 use convoke_testkit::{Behaviour, Ended, World, plan_of};

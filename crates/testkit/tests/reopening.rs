@@ -163,7 +163,7 @@ output: {{last: '{{{{ after.output.said }}}}'}}
     assert_eq!(launches, ["g/right", "after", "last"], "`left` did not change");
 }
 
-/// Those who know the events alone are told which questions are open again.
+/// The events alone say which questions are open again.
 #[test]
 fn a_run_that_goes_on_says_who_waits_for_a_person() {
     let text = "

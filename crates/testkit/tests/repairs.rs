@@ -45,7 +45,7 @@ fn is_over(world: &World, what: &str) {
     assert!(scheduler.finished().is_some(), "{what}");
 }
 
-/// Tasks that had ended well and were begun again by who took the run over.
+/// Tasks that had ended well and were begun again by the owner that took the run over.
 fn done_twice(before: &World, after: &World) -> Vec<String> {
     let done: HashSet<_> = before
         .events()

@@ -1,10 +1,11 @@
 //! Tools of MCP servers: which there are, and calling one.
 //!
-//! A server is started by the first question about it, once per run, and shared by everybody whose workflow declares
-//! the same. One that died is started again, at a pace; a call that was under way when it died is not repeated by
-//! anybody here. `naming` says how models see tools, `catalogue` checks what goes in and out, `keeper` keeps one server
-//! running, `connection` talks to it. `scripts` are tools without a server: commands that a person approved. Which tools an agent may see and how much of a result it is shown is decided by
-//! `agent`. Nothing that was started outlives [`Mcp::close`], or the `Mcp` itself.
+//! A server is started by the first question about it, once per run, and shared by all workflows that declare
+//! the same. One that died is started again, at a pace; a call that was under way when it died is not repeated
+//! here. `naming` says how models see tools, `catalogue` checks what goes in and out, `keeper` keeps one server
+//! running, `connection` talks to it. `scripts` are tools without a server: commands that a person approved. `agent`
+//! decides which tools an agent may see and how much of a result it is shown. Nothing that was started outlives
+//! [`Mcp::close`], or the `Mcp` itself.
 
 mod catalogue;
 mod child;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// What models call it; tools of servers have their server's name in front.
 pub(crate) const NAME: &str = "read_result";
 
-/// The bound of a slice where nobody set one.
+/// The bound of a slice where the settings have none.
 const LONGEST: u64 = 50_000;
 
 /// Places shown at once.

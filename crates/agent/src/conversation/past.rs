@@ -2,7 +2,7 @@
 //!
 //! A conversation that cannot go on (its answers could not be used, it ran too long, what is asked has changed) is begun
 //! anew, and its model would make the same calls again. Invariant: no call that may not be repeated is forgotten by a new
-//! beginning; what came of it, or that nobody knows, stands behind the prompt.
+//! beginning; its outcome, or that the outcome is unknown, stands behind the prompt.
 
 use super::Piece;
 use crate::transcript::Change;

@@ -55,7 +55,7 @@ struct Leaf {
     _state: serde::de::IgnoredAny,
 }
 
-/// A record as whoever looks back reads it.
+/// A record as it is read for an account, and by an attempt that begins anew.
 #[derive(Debug)]
 pub(crate) struct Piece {
     /// A conversation begins here.

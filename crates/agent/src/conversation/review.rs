@@ -10,7 +10,7 @@ use crate::{Reply, wording};
 use convoke_model::{Class, Failure, JsonText, reason};
 
 impl Conversation {
-    /// Hands an answer that fits to whoever is to look at it first.
+    /// Hands an answer that fits to its first reviewer: the grader, or else the verifier.
     pub(super) fn review(&mut self, premise: &Premise<'_>, output: JsonText) -> Stage {
         match self.state.graded && premise.call.settings.validator.is_some() {
             true => Stage::Grading { output },

@@ -1,6 +1,6 @@
 //! The outputs that programs look into. They stay here; programs get what they ask for.
 //!
-//! An output is read when somebody first wants it. Places in texts are counted in characters, as Python does.
+//! An output is read at its first use. Places in texts are counted in characters, as Python does.
 
 use super::worker::{ErrorKind, Given};
 use convoke_model::ProgramSource;

@@ -94,7 +94,7 @@ impl<'a> Programmer<'a> {
             // Attempts that were suspended are none that failed.
             models: Models::new(&self.call.agent, None, &assignment.step, assignment.failures + 1),
         };
-        let mut ran = self.go_on(&mut going).await?;
+        let mut ran = self.resume(&mut going).await?;
         loop {
             let closing = match ran.take() {
                 None if going.session.state.stage == Stage::Running => {
@@ -113,8 +113,8 @@ impl<'a> Programmer<'a> {
         }
     }
 
-    /// Gives a program that waited its answers, and lets it go on where it stood.
-    async fn go_on(&self, going: &mut Going<'_, '_>) -> Result<Option<Ran>, Failure> {
+    /// Gives a program that waited its answers, and resumes it where it stood.
+    async fn resume(&self, going: &mut Going<'_, '_>) -> Result<Option<Ran>, Failure> {
         let Some((waiting, given)) = going.session.answered(&self.call.answers)? else { return Ok(None) };
         let Some(saved) = self.recall(&waiting).await else { return Ok(None) };
         going.runner.printed = waiting.printed;
@@ -212,8 +212,8 @@ impl<'a> Programmer<'a> {
         written
     }
 
-    /// Stops until models have answered. The program is put aside first; whoever finds it so and no suspension behind it
-    /// runs it again, and it asks the same.
+    /// Stops until models have answered. The program is put aside first. An attempt that finds it so, with no suspension
+    /// behind it, runs the program again, which asks the same.
     async fn suspend(&self, going: &mut Going<'_, '_>, asks: Asks) -> Result<Closing, Failure> {
         let saved = going.runner.save().await.map(|bytes| Kept::of(&bytes));
         let digest = saved.as_ref().map(|kept| kept.digest);

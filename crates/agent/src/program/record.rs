@@ -1,6 +1,6 @@
 //! What is written down, and how it goes on from there.
 //!
-//! Pages have the form of a conversation's, so that whoever shows those shows these. Each holds what is new: messages,
+//! Records have the form of a conversation's records, so that `Account` reads both. Each holds what is new: messages,
 //! answers, and the small rest as it is. Invariant: a session resumed from its records is the session that wrote them.
 
 use super::session::{Recorded, Session, State};
@@ -29,7 +29,7 @@ struct Delta {
     changes: Vec<Change>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     answers: Vec<Recorded>,
-    /// The waiting program, which is put aside with this record. Not among what a conversation keeps: nobody asks for it
+    /// The waiting program, which is put aside with this record. Not among what a conversation keeps: no model asks for it
     /// by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     saved: Option<Digest>,

@@ -1,7 +1,7 @@
 //! A result that others look at before it counts, as they look at any agent's answer.
 //!
 //! A validator is advice: without a verdict, or without a round left, the result passes with a note. Success criteria
-//! are a condition. Whoever is told to do better writes another program, within the turns that it has. Results of
+//! are a condition. A model that is told to do better writes another program, within the turns that it has. Results of
 //! programs below another one are not looked at: they are parts of an answer.
 
 use super::perform::{Going, Programmer};

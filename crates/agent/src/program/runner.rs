@@ -134,8 +134,8 @@ impl<'a> ProgramRunner<'a> {
         step
     }
 
-    /// Lets a program go on until somebody else is needed. Who runs for the first time has a session, by which it is
-    /// known what it may still ask.
+    /// Runs a program until it ends, fails or needs the answers of models. A program that runs for the first time has a
+    /// session, which says what it may still ask.
     async fn go(
         &mut self,
         mut step: Step,
@@ -173,7 +173,7 @@ impl<'a> ProgramRunner<'a> {
         }
     }
 
-    /// The answer to a question, if it is known: it was given before, or it can be given without asking anybody.
+    /// The answer to a question, if it is known: it was given before, or it can be given without asking a model.
     fn known(
         &self,
         call: &HostCall,
@@ -205,7 +205,7 @@ impl<'a> ProgramRunner<'a> {
         Ok(Some(given))
     }
 
-    /// Reading everything takes a while: elsewhere, so that nobody else waits for it.
+    /// Reading everything takes a while: a blocking thread does it, so that no other attempt waits for it.
     async fn look(&mut self, look: Look) -> Result<Given, Failure> {
         let begun = Instant::now();
         let library = self.library.clone();

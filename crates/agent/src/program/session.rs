@@ -40,7 +40,7 @@ pub(super) struct State {
     pub turns: u32,
     /// Questions to models so far.
     pub asked: u32,
-    /// Of these, those that nobody answered.
+    /// Of these, those without an answer.
     pub unanswered: u32,
     /// How long programs have computed.
     pub spent: Duration,
@@ -111,7 +111,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Adds what was printed, and as much that nobody kept; keeps at most so many characters.
+    /// Adds what was printed and counts what the worker cut off; keeps at most so many characters.
     pub fn add(&mut self, text: &str, cut: u64, most: u64) {
         let kept = self.text.chars().count() as u64;
         let is_whole = kept == self.chars;
@@ -165,7 +165,7 @@ impl Session {
     pub fn heard(&mut self, call: &ProgramCall, reply: &Reply) {
         self.unwritten.moved = true;
         self.state.turns += 1;
-        // Only words: nobody offered tools.
+        // Only words: no tools were offered.
         let said = Message { tool_calls: Vec::new(), ..Message::of_reply(reply) };
         self.transcript.push(said);
         let left = self.left(call);
@@ -184,7 +184,7 @@ impl Session {
         blocks::program(&replies.nth(turn.checked_sub(1)? as usize)?.text)
     }
 
-    /// The last program, where it is in no record: who looks at what failed wants to see it.
+    /// The last program, where it is in no record: a failed attempt keeps it as its partial output.
     pub fn unwritten_program(&self) -> Option<String> {
         self.program(self.state.turns).filter(|_| self.unwritten.moved)
     }
@@ -212,7 +212,7 @@ impl Session {
         self.tell(wording::rejected(why, printed, self.left(call), call.metadata_chars));
     }
 
-    /// The program went wrong. Its writer is told; who loses one worker after the other is not.
+    /// The program went wrong, and the model that wrote it is told. Too many lost workers in a row fail the attempt.
     pub fn failed(
         &mut self,
         call: &ProgramCall,

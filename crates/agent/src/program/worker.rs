@@ -1,6 +1,6 @@
-//! What is asked of whoever runs programs: start a worker, run a program in it until it stops, answer its calls.
+//! The traits by which an attempt has programs run: start a worker, run a program in it until it stops, answer its calls.
 //!
-//! A program that fails is no failure of the attempt: its writer is told. A failure here means that there is nobody to
+//! A program that fails is no failure of the attempt: its writer is told. A failure here means that no worker can
 //! run programs. A worker that is dropped is gone with its program.
 
 use convoke_model::{Class, Failure};
@@ -122,7 +122,7 @@ pub enum ErrorKind {
     Runtime,
 }
 
-/// What went wrong with a program, for whoever wrote it.
+/// What went wrong with a program, for the model that wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
     /// What kind of thing.

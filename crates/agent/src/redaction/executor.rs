@@ -27,11 +27,11 @@ impl Executor for RedactedExecutor {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn EngineLink>,
+        link: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
-        let link = RedactedLink::over(line, self.scrubber.clone());
-        let work = self.inner.attempt(assignment, link.clone(), cancel);
-        Box::pin(async move { link.end(work.await) })
+        let redacted = RedactedLink::over(link, self.scrubber.clone());
+        let work = self.inner.attempt(assignment, redacted.clone(), cancel);
+        Box::pin(async move { redacted.end(work.await) })
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 /// The link of one attempt, redacted.
 pub struct RedactedLink {
-    line: Arc<dyn EngineLink>,
+    link: Arc<dyn EngineLink>,
     scrubber: Arc<Scrubber>,
     /// The digests of kept values before and after redaction.
     renamed: Mutex<HashMap<Digest, Digest>>,
@@ -21,17 +21,17 @@ pub struct RedactedLink {
 
 impl Admission for RedactedLink {
     fn admit(&self, call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
-        self.line.admit(call)
+        self.link.admit(call)
     }
 
     fn settle(&self, permit: CallPermit, usage: &Usage, failure: Option<&Failure>) {
-        self.line.settle(permit, usage, failure);
+        self.link.settle(permit, usage, failure);
     }
 }
 
 impl Sink for RedactedLink {
     fn report(&self, report: Report) {
-        self.line.report(match report {
+        self.link.report(match report {
             Report::Progress { text } => Report::Progress { text: text_of(&self.scrubber, text) },
             Report::Noted { code, message } => {
                 Report::Noted { code, message: text_of(&self.scrubber, message) }
@@ -53,24 +53,24 @@ impl TurnLog for RedactedLink {
             }
             kept.push(clean);
         }
-        self.line.record(TurnRecord { piece: json(&self.scrubber, piece), kept, usage: record.usage })
+        self.link.record(TurnRecord { piece: json(&self.scrubber, piece), kept, usage: record.usage })
     }
 
     /// Names of tools are offered and called as they are, so they stay so.
     fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
-        self.line.settle_tools(allowed)
+        self.link.settle_tools(allowed)
     }
 
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
         let new = self.renamed.lock().expect("no code panics while it holds the lock").get(&digest).copied();
-        self.line.recall(new.unwrap_or(digest))
+        self.link.recall(new.unwrap_or(digest))
     }
 }
 
 impl RedactedLink {
-    /// Redacts what is said to `line`.
-    pub fn over(line: Arc<dyn EngineLink>, scrubber: Arc<Scrubber>) -> Arc<RedactedLink> {
-        Arc::new(RedactedLink { line, scrubber, renamed: Mutex::default() })
+    /// Redacts what is said to `link`.
+    pub fn over(link: Arc<dyn EngineLink>, scrubber: Arc<Scrubber>) -> Arc<RedactedLink> {
+        Arc::new(RedactedLink { link, scrubber, renamed: Mutex::default() })
     }
 
     /// The end of the attempt, redacted.

@@ -39,7 +39,8 @@ impl Actor {
         Self::start_by(Command::new(std::env::current_exe().unwrap()), part, file, at)
     }
 
-    /// Starts one in a pid namespace and a time namespace of its own, in which the machine booted a day earlier. Only the superuser can.
+    /// Starts one in a pid namespace and a time namespace of its own, in which the machine booted a day earlier. Only the
+    /// superuser can.
     pub fn start_elsewhere(part: &str, file: &Path) -> Self {
         let mut command = Command::new("unshare");
         command.args(["--pid", "--time", "--boottime", "86400", "--fork", "--kill-child"]);

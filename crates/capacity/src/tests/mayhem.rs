@@ -150,7 +150,7 @@ pub(super) fn call(provider: &Path) {
     let _ = stream.read(&mut [0; 8]);
 }
 
-/// How much was out of what could have been, whenever somebody waited for more.
+/// How much was out of what could have been, whenever a process waited for more.
 #[derive(Default)]
 struct Utilisation {
     out: u32,

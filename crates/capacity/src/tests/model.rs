@@ -108,7 +108,7 @@ impl Model {
         (0..KINDS).any(|r| one[r] > 0 && two[r] > 0)
     }
 
-    /// Those who wait, that came before `end`.
+    /// The waiters that came before `end`.
     pub fn waiting(&self, end: usize) -> impl Iterator<Item = usize> + '_ {
         (0..end).filter(|index| self.waiters[*index].answer.is_none())
     }
@@ -236,7 +236,7 @@ impl Model {
         Said::Yes
     }
 
-    /// The state of a lease for somebody who wants to use it in time; an expired one goes into quarantine.
+    /// The state of a lease for a process that wants to use it in time; an expired one goes into quarantine.
     pub fn in_time(&mut self, person: usize, index: usize) -> Result<(), Said> {
         self.is_out(person, index)?;
         let now = self.now;
@@ -264,7 +264,7 @@ impl Model {
         Ok(())
     }
 
-    /// Ends a lease of which nobody says what was used.
+    /// Ends a lease whose use is not reported.
     pub fn end(&mut self, index: usize) {
         let used = matches!(self.leases[index].state, State::Consumed | State::Quarantined);
         let tokens = if used { self.leases[index].amounts[TOKENS] } else { 0 };

@@ -75,7 +75,8 @@ fn a_process_killed_at_any_step_leaves_tables_that_are_exact() {
             break;
         }
     }
-    // The later it dies, the more has happened: no call, a call of unknown size, one that was settled. Nothing lost or counted twice.
+    // The later it dies, the more has happened: no call, a call of unknown size, one that was settled. Nothing lost or counted
+    // twice.
     seen.dedup();
     assert_eq!(seen, [0, u64::from(RESERVED), u64::from(USED)]);
 }
@@ -218,7 +219,7 @@ fn a_process_in_other_namespaces_shares_the_clock_and_is_known_to_be_alive_or_de
     let slots = define(&parent, "slots", LIMIT);
     let mut child = Actor::start_elsewhere("hold", &file);
     if child.hear().is_none() {
-        // Nothing to see for who is not the superuser; `open_elsewhere` of the other tests stands in for it.
+        // Only the superuser can start it; `open_elsewhere` of the other tests stands in for it.
         return;
     }
     let seen = parent.snapshot();

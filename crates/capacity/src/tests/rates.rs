@@ -1,4 +1,4 @@
-//! Rates: what was used lingers, whoever is alive, and for as long as it should.
+//! Rates: what was used lingers, also when its process has ended, and for as long as it should.
 
 use super::*;
 use crate::{Error, ResourceView};

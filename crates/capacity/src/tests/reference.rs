@@ -1,7 +1,7 @@
 //! The real table against the model of it.
 //!
-//! Whatever happens in whatever order, both give the same answers, the same leases in the same order, the same counts; and no limit
-//! is ever exceeded.
+//! Whatever happens in whatever order, both give the same answers, the same leases in the same order, the same counts; and no
+//! limit is ever exceeded.
 
 use super::audit::audit;
 use super::model::{KINDS, LIMITS, Model, NAMES, PEOPLE, Said, State, TOKENS, WINDOW, Wanted};
@@ -165,7 +165,7 @@ impl Pair {
         assert_eq!(said(answer, |()| Said::Yes), self.model.withdraw(index));
     }
 
-    /// A lease that both know, whoever it belongs to.
+    /// A lease that both know, of any process.
     fn known(&self, number: usize) -> Option<(usize, Lease)> {
         let known: Vec<_> = self.leases.iter().map(|(index, lease)| (*index, *lease)).collect();
         number.checked_rem(known.len()).map(|place| known[place])
@@ -221,7 +221,7 @@ impl Pair {
         self.model.set_limit(resource, limit);
     }
 
-    /// Time passes, and as far as the table knows somebody has searched just now, so that no demand does so by itself.
+    /// Time passes, and as far as the table knows a process has searched just now, so that no demand does so by itself.
     fn pass(&mut self, seconds: u64) {
         self.world.pass(Duration::from_secs(seconds));
         self.model.now += seconds;
@@ -232,7 +232,7 @@ impl Pair {
     /// Killed, and another takes its place, which clears up after it.
     fn die(&mut self, person: usize) {
         let heir = self.world.open_elsewhere("gone");
-        // Whoever joins looks around, and this one does so while the other lives.
+        // A process that joins searches, and this one does so while the other lives.
         self.model.reclaim();
         std::mem::replace(&mut self.people[person], heir).die();
         self.people[person].reclaim().unwrap();
@@ -249,7 +249,7 @@ impl Pair {
             assert_eq!(usage(&snapshot, name), expected, "{name}: in use, quarantined");
             let view = snapshot.resources.iter().find(|view| view.name == *name).unwrap();
             assert_eq!(view.lingering, u64::from(self.model.lingers(resource)), "{name}: lingering");
-            self.compare_door(resource);
+            self.compare_pause(resource);
         }
         let waiting: Vec<u64> = snapshot.waiters.iter().filter(|w| !w.granted).map(|w| w.ticket).collect();
         let expected: Vec<u64> =
@@ -259,7 +259,7 @@ impl Pair {
     }
 
     /// Paused for all processes alike, and crowded where another process waits.
-    fn compare_door(&self, resource: usize) {
+    fn compare_pause(&self, resource: usize) {
         let paused = self.model.now < self.model.paused_until[resource];
         let others = |person: usize| {
             let waits = |index: usize| self.model.waiters[index].amounts[resource] > 0;

@@ -1,9 +1,9 @@
 //! The protocols of the table, checked exhaustively within small bounds.
 //!
 //! `shared` is the part under the lock: what a process does in one turn is a list of single stores, in the order of the code
-//! (`table.rs`, `queue.rs`, `recover.rs`, `reclaim.rs`, `settle.rs`; same names here), and it can be killed, or stop for ever, before each of them. A
-//! call to the provider may begin any time after its check, however late, as it does in a process that is stopped in between.
-//! `steal` is the part without the lock: compare-and-swap on one word.
+//! (`table.rs`, `queue.rs`, `recover.rs`, `reclaim.rs`, `settle.rs`; same names here), and it can be killed, or stop for ever,
+//! before each of them. A call to the provider may begin any time after its check, however late, as it does in a process that
+//! is stopped in between. `steal` is the part without the lock: compare-and-swap on one word.
 //!
 //! `CONVOKE_MODEL_DEATHS` says how many processes die where that takes long (1 unless told; 2 for the long version).
 //!

@@ -120,7 +120,7 @@ impl World {
         (0..self.processes.len()).filter(ended).map(|index| self.key(index)).collect()
     }
 
-    /// Whether the lock can be taken: nobody has it, or a dead process does.
+    /// Whether the lock can be taken: it is free, or a dead process has it.
     fn can_lock(&self) -> bool {
         self.tables.holder.is_none_or(|key| self.key(key.0) != key || !self.processes[key.0].alive)
     }
@@ -133,13 +133,13 @@ impl World {
         })
     }
 
-    /// Whether no live process is in the middle of a turn. A turn goes by the time at which it began, and a call that ends later is the
-    /// worse case, so time passes and calls end between turns only: fewer states, the same outcomes.
+    /// Whether no live process is in the middle of a turn. A turn goes by the time at which it began, and a call that ends
+    /// later is the worse case, so time passes and calls end between turns only: fewer states, the same outcomes.
     fn is_between_turns(&self) -> bool {
         self.processes.iter().all(|process| process.stores.is_empty())
     }
 
-    /// Whether nobody is, or died, in the middle of a turn.
+    /// Whether no process is, or died, in the middle of a turn.
     fn is_quiet(&self) -> bool {
         self.tables.holder.is_none() && !self.tables.dirty
     }
@@ -230,7 +230,7 @@ impl Shared {
         actions.extend(possible.iter().filter(|(can, _)| *can).map(|(_, turn)| Action::Begin(index, *turn)));
     }
 
-    /// Works a turn out. Nobody else stores to the tables before it is over, so its stores can be known from the start.
+    /// Works a turn out. No other process stores to the tables before it is over, so its stores can be known from the start.
     fn begin(&self, world: &mut World, index: usize, what: Turn) {
         let me = world.key(index);
         let recovers = world.tables.dirty;

@@ -1,4 +1,5 @@
-//! One offer: an owner, claimants, and whoever looks for the dead. Each reads the word, and swaps it later if it is still the same.
+//! One offer: an owner, claimants, and processes that look for the dead. Each reads the word, and swaps it later if it is still
+//! the same.
 
 use stateright::{Model, Property};
 

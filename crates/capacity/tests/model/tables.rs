@@ -20,7 +20,7 @@ pub struct LeaseSlot {
     pub owner: Key,
     pub token: u8,
     pub ticket: u8,
-    /// Its time is over. Nobody writes this: it happens.
+    /// Its time is over. No process writes this: it happens.
     pub expired: bool,
 }
 

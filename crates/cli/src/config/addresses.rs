@@ -36,7 +36,7 @@ impl Addresses {
     /// What the configuration and the environment say.
     ///
     /// `CONVOKE_BASE_URL` (`provider.base_url`) goes over a service's own variable for the provider that the configuration
-    /// names. Without such a name it holds for every service that has no variable of its own: a person who replaces the
+    /// names. Without such a name it holds for every service that has no variable of its own: a person that replaces the
     /// address does not expect prompts anywhere else.
     pub fn of(config: &Config, get: impl Fn(&str) -> Option<String>) -> Addresses {
         let mut all = BTreeMap::new();

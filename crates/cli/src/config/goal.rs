@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// What the configuration says about goals.
 #[derive(Debug, Clone, Default)]
 pub struct GoalSettings {
-    /// The model of everybody who is asked.
+    /// The model of all roles.
     pub model: Option<String>,
     /// When a person approves the plan.
     pub approve: Approval,

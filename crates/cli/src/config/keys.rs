@@ -20,7 +20,7 @@ pub enum Kind {
     Switch,
     /// A number that may have a fraction, not below nothing.
     Price,
-    /// Dollars to spend: more than nothing, and no more than anybody has.
+    /// Dollars to spend: more than nothing, and no absurd sum.
     Money,
     /// Seconds, which may have a fraction: more than nothing, at most a year.
     Seconds,
@@ -38,7 +38,7 @@ const PERMISSIONS: &[&str] = &["ask", "allow", "deny"];
 /// What happens to work that a budget can no longer pay.
 const WHEN_SPENT: &[&str] = &["queue", "degrade", "ask", "stop"];
 
-/// Whether a budget holds anybody back.
+/// Whether a budget holds work back.
 const BUDGET_MODE: &[&str] = &["enforce", "audit"];
 
 /// Slots and rates; more is a slip of the finger.

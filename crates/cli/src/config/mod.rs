@@ -74,7 +74,7 @@ pub struct Config {
     pub model_override: Option<String>,
     /// What goals may use, and how far they may go.
     pub goal: GoalSettings,
-    /// What is limited for everybody, and by whom.
+    /// What is limited for all processes, and the origin of each limit.
     pub limits: Limits,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,

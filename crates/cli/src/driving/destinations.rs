@@ -73,7 +73,7 @@ fn shown(address: &str) -> String {
 }
 
 /// Refuses a plan that would send prompts to a service's built-in address while the environment replaces the address of
-/// another provider: a person who sets `CONVOKE_BASE_URL` does not expect them there.
+/// another provider: a person that sets `CONVOKE_BASE_URL` does not expect them there.
 pub fn require(plan: &Plan, config: &Config) -> Result<(), CommandFailure> {
     let Some(replaced) = config::address_from_environment(config) else { return Ok(()) };
     for (step, settings) in providers(plan) {

@@ -59,7 +59,7 @@ impl Equipment {
         live.require_providers(plan)?;
         let recorded = match cassette {
             CassetteMode::Record(folder) => Some(convoke_providers::Tape::create(folder)),
-            CassetteMode::RecordOn(folder) => Some(convoke_providers::Tape::go_on(folder)),
+            CassetteMode::RecordOn(folder) => Some(convoke_providers::Tape::resume(folder)),
             CassetteMode::Off | CassetteMode::Replay(_) => None,
         };
         let Some(file) = recorded.transpose().map_err(cassette::refused)? else { return Ok(live) };
@@ -103,7 +103,7 @@ impl Equipment {
         }
     }
 
-    /// Who performs attempts.
+    /// The executor of attempts.
     pub fn executor(&self) -> Arc<dyn Executor> {
         let (commands, toolbox) = (self.commands.clone(), self.tools.toolbox());
         let providers = RedactedProviders::over(self.providers.clone(), self.unsent.clone());
@@ -229,7 +229,7 @@ fn machine_is_stated(config: &Config) -> bool {
     config.entries.iter().any(is_machine)
 }
 
-/// What is limited for everybody. A run that goes over the default of the machine takes that up with it.
+/// What is limited for all processes. A run that goes over the default of the machine takes that up with it.
 pub fn shared_limits(config: &Config, run: u32) -> Limits {
     let mut limits = config.limits.clone();
     if let Some(machine) = limits.machine.as_mut().filter(|machine| machine.limit < u64::from(run)) {

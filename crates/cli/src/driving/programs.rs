@@ -14,7 +14,7 @@ pub fn is_worker(word: Option<&OsStr>) -> bool {
     word == Some(OsStr::new(WORKER))
 }
 
-/// Who runs programs; a worker is started when there is a program to run.
+/// What runs programs; a worker is started when there is a program to run.
 pub fn programs() -> Arc<dyn Programs> {
     match own_binary() {
         Some(program) => Arc::new(Workers::new(WorkerCommand { program, args: vec![WORKER.into()] })),

@@ -41,7 +41,7 @@ impl Tools {
         Tools { toolbox: Arc::new(replay.tools()), servers: None }
     }
 
-    /// Who lists and calls them.
+    /// What lists and calls them.
     pub fn toolbox(&self) -> Arc<dyn Toolbox> {
         self.toolbox.clone()
     }

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 
 /// What came of asking.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum AskOutcome {
     /// An answer.
     Answered(Answer),
     /// The person closed the input.
@@ -27,7 +27,7 @@ enum Way {
     Abort,
 }
 
-type Step<T> = Result<T, Asked>;
+type Step<T> = Result<T, AskOutcome>;
 
 /// Asks everything that a gate wants to know.
 ///
@@ -37,7 +37,7 @@ pub fn ask(
     task: &TaskId,
     ask: &Ask,
     judge: &dyn Fn(&str) -> Option<String>,
-) -> Asked {
+) -> AskOutcome {
     terminal.show(&format!("\n{task} asks:\n"));
     let answer = match ask {
         Ask::Choice { prompt, options } => choice(terminal, prompt, options),
@@ -45,7 +45,7 @@ pub fn ask(
         Ask::Plan { prompt, plan } => planned(terminal, prompt, plan, judge),
         Ask::Unknown { prompt } => unknown(terminal, prompt),
     };
-    answer.map_or_else(|end| end, Asked::Answered)
+    answer.map_or_else(|end| end, AskOutcome::Answered)
 }
 
 fn planned(
@@ -233,8 +233,8 @@ fn read(terminal: &mut dyn Terminal, prompt: &str) -> Step<String> {
     terminal.show(prompt);
     match terminal.hear() {
         Heard::Line(line) => Ok(line),
-        Heard::Closed => Err(Asked::Closed),
-        Heard::Moot => Err(Asked::Moot),
+        Heard::Closed => Err(AskOutcome::Closed),
+        Heard::Moot => Err(AskOutcome::Moot),
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::VecDeque;
 
-/// A person who types these lines and then closes the input.
+/// A person that types these lines and then closes the input.
 struct Person {
     lines: VecDeque<String>,
     seen: String,
@@ -26,7 +26,7 @@ impl Terminal for Person {
     }
 }
 
-fn asked(question: &Ask, lines: &[&str]) -> (Asked, String) {
+fn asked(question: &Ask, lines: &[&str]) -> (AskOutcome, String) {
     let mut person =
         Person { lines: lines.iter().map(|line| line.to_string()).collect(), seen: String::new() };
     let end = ask(&mut person, &TaskId("gate".into()), question, &|plan| {
@@ -74,14 +74,14 @@ fn form() -> Ask {
     }
 }
 
-fn answers(pairs: &[(&str, &str)], skipped_rest: bool) -> Asked {
+fn answers(pairs: &[(&str, &str)], skipped_rest: bool) -> AskOutcome {
     let answers = pairs.iter().map(|(id, text)| (id.to_string(), text.to_string())).collect();
-    Asked::Answered(Answer::Questions { answers, aborted: false, skipped_rest })
+    AskOutcome::Answered(Answer::Questions { answers, aborted: false, skipped_rest })
 }
 
 #[test]
 fn an_option_is_taken_by_number_value_or_label() {
-    let yes = Asked::Answered(Answer::Choice { value: "y".into(), input: IndexMap::new() });
+    let yes = AskOutcome::Answered(Answer::Choice { value: "y".into(), input: IndexMap::new() });
     for typed in ["1", "y", "yes"] {
         assert_eq!(asked(&gate(), &[typed]).0, yes);
     }
@@ -91,7 +91,7 @@ fn an_option_is_taken_by_number_value_or_label() {
 fn a_wrong_answer_is_explained_and_asked_for_again() {
     let (end, seen) = asked(&gate(), &["7", "n", "too", "late", "."]);
     let input = IndexMap::from([("why".to_owned(), "too\nlate".to_owned())]);
-    assert_eq!(end, Asked::Answered(Answer::Choice { value: "n".into(), input }));
+    assert_eq!(end, AskOutcome::Answered(Answer::Choice { value: "n".into(), input }));
     assert!(seen.contains("`7` is not among the options"), "{seen}");
 }
 
@@ -114,30 +114,30 @@ fn the_rest_may_be_skipped_and_the_form_given_up() {
         asked(&form(), &["Ada", ":skip-all", "s", ":skip-all"]).0,
         answers(&[("name", "Ada"), ("size", "s")], true)
     );
-    assert_eq!(asked(&form(), &[":abort"]).0, Asked::Answered(reply::aborted()));
+    assert_eq!(asked(&form(), &[":abort"]).0, AskOutcome::Answered(reply::aborted()));
 }
 
 #[test]
 fn a_closed_input_answers_nothing() {
-    assert_eq!(asked(&gate(), &[]).0, Asked::Closed);
-    assert_eq!(asked(&form(), &["Ada"]).0, Asked::Closed);
+    assert_eq!(asked(&gate(), &[]).0, AskOutcome::Closed);
+    assert_eq!(asked(&form(), &["Ada"]).0, AskOutcome::Closed);
 }
 
 #[test]
 fn a_plan_is_approved_changed_or_refused() {
     let plan = Ask::Plan { prompt: "may it?".into(), plan: "tasks: [first]".into() };
-    let answered = |plan: &str| Asked::Answered(Answer::Plan { plan: plan.into() });
+    let answered = |plan: &str| AskOutcome::Answered(Answer::Plan { plan: plan.into() });
     assert_eq!(asked(&plan, &["what", "1"]).0, answered("tasks: [first]"));
     let (end, seen) = asked(&plan, &["edit", "approve"]);
     assert_eq!(end, answered("tasks: [second]"));
     assert!(seen.contains("tasks: [second]"), "{seen}");
-    assert_eq!(asked(&plan, &["3"]).0, Asked::Answered(Answer::Fail));
+    assert_eq!(asked(&plan, &["3"]).0, AskOutcome::Answered(Answer::Fail));
 }
 
 #[test]
 fn a_plan_that_cannot_be_carried_out_is_told_and_not_taken() {
     let plan = Ask::Plan { prompt: "may it?".into(), plan: "tasks: [first broken]".into() };
     let (end, seen) = asked(&plan, &["2", "1", "3"]);
-    assert_eq!(end, Asked::Answered(Answer::Fail));
+    assert_eq!(end, AskOutcome::Answered(Answer::Fail));
     assert!(seen.contains("tasks: [second broken]") && seen.contains("line 1: it is broken"), "{seen}");
 }

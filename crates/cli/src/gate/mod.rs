@@ -9,7 +9,7 @@ mod submit;
 mod terminal;
 
 pub use explain::explain;
-pub use form::{Asked, ask};
+pub use form::{AskOutcome, ask};
 pub use open::Gates;
 pub use reply::{Given, is_plan, reply};
 pub use submit::Submission;

@@ -1,8 +1,8 @@
 //! Submits an answer: into the run's inbox, unless the question has an answer.
 //!
 //! Every answer passes here, at the terminal of the process that drives the run as well as from another
-//! one. Invariant: of all answers to one question, one is accepted, the first that is on disk; the others are told whose
-//! it was.
+//! one. Invariant: of all answers to one question, one is accepted, the first that is on disk; the others are refused
+//! with its author.
 
 use crate::clock;
 use convoke_journal::{Error, Inbox, InboxMessage, Message, Reader, StateDir};
@@ -27,12 +27,12 @@ pub struct Submission<'a> {
 pub enum Refused {
     /// Another answer was first; the run takes it when it goes on.
     Waiting {
-        /// Whose answer it is.
+        /// The author of that answer.
         by: String,
     },
     /// Another answer was first, and the run has taken it.
     Heard {
-        /// Whose answer it was.
+        /// The author of that answer.
         by: String,
     },
     /// The question has ended without an answer.
@@ -72,7 +72,7 @@ impl Submission<'_> {
         Ok(sent.map(drop))
     }
 
-    /// Whose answer to the same question waits, if that is what a message is.
+    /// The author of a message, if that is an answer to the same question.
     fn first(&self, message: &InboxMessage) -> Option<String> {
         match &message.body {
             Message::Answer { task, question, by, .. } => {

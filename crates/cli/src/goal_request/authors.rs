@@ -16,7 +16,7 @@ use convoke_plan::source::{Located, locate};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Who wrote a part.
+/// The author of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Author {
     /// Words of the command line, by the flag that took them.
@@ -27,7 +27,7 @@ enum Author {
     Prompt(Role),
 }
 
-/// Everybody who can be at fault.
+/// All authors of a goal request.
 pub struct Authors<'a> {
     /// The command line.
     pub args: &'a GoalArgs,
@@ -172,7 +172,7 @@ fn line_span(path: &PathBuf, line: usize) -> Option<Span> {
     Some(Span { file: Arc::new(SourceFile { path: path.display().to_string(), text }), range: start..end })
 }
 
-/// The finding at another place; further places of what was made mean nothing to anybody.
+/// The finding at another place; further places in the generated text mean nothing to its readers.
 fn moved(mut found: Diagnostic, span: Span, key: Option<&str>) -> Diagnostic {
     let text = found.labels.first().map(|label| label.text.clone()).unwrap_or_default();
     found.labels = vec![Label { span, text }];
@@ -182,12 +182,12 @@ fn moved(mut found: Diagnostic, span: Span, key: Option<&str>) -> Diagnostic {
     }
 }
 
-/// Whether a finding is about who is asked, which no part of the sentence says.
+/// Whether a finding is about the provider, which no part of the request names.
 fn is_about_providers(found: &Diagnostic) -> bool {
     matches!(found.code, "workflow::unpriced_model" | "workflow::no_model")
 }
 
-/// A finding about who is asked, in the words of the command line: the text that was made means nothing to anybody. Others stay.
+/// A finding about the provider, in the words of the command line: its reader does not know the generated text. Others stay.
 pub fn about_providers(mut found: Diagnostic, by_flag: bool) -> Diagnostic {
     if !is_about_providers(&found) {
         return found;

@@ -1,6 +1,6 @@
 //! How far a goal may go: flags over the configuration, when it starts and when it goes on.
 //!
-//! Who wrote a budget is kept with it, so that it can be named and raised where it was written.
+//! The author of a budget is kept with it, so that it can be named and raised where it was written.
 
 use crate::args::{GoalBounds, Spending};
 use crate::changes::Current;
@@ -26,7 +26,7 @@ const AMOUNTS: [&str; 3] = ["budget_usd", "budget_tokens", "budget_mode"];
 pub struct Budgeted {
     /// `workflow.limits`.
     pub limits: Map<String, Value>,
-    /// Who wrote it.
+    /// Its author.
     pub written: Written,
 }
 
@@ -112,7 +112,7 @@ impl GoalBounds {
     }
 }
 
-/// The workflow of a sentence as it goes on: with the bounds of now, and with the budget that is configured now where
+/// The workflow of a goal request as it goes on: with the bounds of now, and with the budget that is configured now where
 /// changes are accepted. Everything else stays as it was when it started.
 pub fn anew(
     console: &Console,

@@ -1,4 +1,4 @@
-//! Which of the configured tools a goal may use. A name that means none of them is a slip, and told to who made it.
+//! Which of the configured tools a goal may use. A name that means none of them is a slip, and told with the flag or key that it stands in.
 
 use crate::args::GoalArgs;
 use crate::config::{Config, GoalSettings};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 const KEY: &str = "goal.tools";
 
 /// The flag narrows what the configuration offers; it cannot add anything.
-pub fn state(sentence: &mut GoalRequest, args: &GoalArgs, config: &Config) -> Result<(), CommandFailure> {
+pub fn state(request: &mut GoalRequest, args: &GoalArgs, config: &Config) -> Result<(), CommandFailure> {
     refuse_clash(config)?;
     let offered = configured(&config.goal);
     if let Some(name) = offered.iter().flatten().find(|name| !is_there(&config.goal.servers, name)) {
@@ -21,7 +21,7 @@ pub fn state(sentence: &mut GoalRequest, args: &GoalArgs, config: &Config) -> Re
     }
     match args.tools.as_slice() {
         [] => {}
-        [word] if word == "none" => sentence.servers.clear(),
+        [word] if word == "none" => request.servers.clear(),
         names => {
             if let Some(name) = names.iter().find(|name| !is_there(&config.goal.servers, name)) {
                 return Err(unknown("--tools", name, &config.goal.servers));
@@ -35,11 +35,11 @@ pub fn state(sentence: &mut GoalRequest, args: &GoalArgs, config: &Config) -> Re
                     CommandFailure::new(Exit::Usage, message).hint("add it to goal.tools in convoke.toml")
                 );
             }
-            sentence.keys.insert("tools".to_owned(), json!(names));
+            request.keys.insert("tools".to_owned(), json!(names));
         }
     }
-    if sentence.servers.is_empty() {
-        sentence.keys.remove("tools");
+    if request.servers.is_empty() {
+        request.keys.remove("tools");
     }
     Ok(())
 }

@@ -63,9 +63,9 @@ fn a_task_is_told_in_its_own_words_with_its_tool_and_its_tokens() {
     let item = serde_json::json!({"description": "find out what a ticket from A to B costs on a Sunday"});
     let item = ChildKind::Item(Box::new(serde_json::from_value(item).unwrap()));
     let role = ChildKind::Role { role: convoke_model::Role::Execute, note: None };
-    let asks = |task: &str, about| Event::ChildrenSpawned {
+    let asks = |task: &str, kind| Event::ChildrenSpawned {
         task: id(task),
-        children: vec![ChildSpec::new("1", about)],
+        children: vec![ChildSpec::new("1", kind)],
     };
     let events = vec![started(), asks("goal", item), asks("goal/1", role), attempt("goal/1/execute[1]", 1)];
     let events = stamp(events);
@@ -132,10 +132,10 @@ fn a_merge_shows_how_its_text_begins() {
         missing: vec![],
         closed: false,
     };
-    let inquiry = |key: &str| ChildSpec::new(key, ChildKind::Merge { of: vec![] });
-    let asked = |key: &str| Event::ChildrenSpawned { task: id("s"), children: vec![inquiry(key)] };
+    let child = |key: &str| ChildSpec::new(key, ChildKind::Merge { of: vec![] });
+    let spawned = |key: &str| Event::ChildrenSpawned { task: id("s"), children: vec![child(key)] };
     let first = [attempt("s/merge[1]", 1), done("s/merge[1]")];
-    let events = [vec![started(), began, asked("1")], first.to_vec(), vec![asked("2")]].concat();
+    let events = [vec![started(), began, spawned("1")], first.to_vec(), vec![spawned("2")]].concat();
     let events = stamp(events);
     let mut state = State::fold(Outline::default(), &events);
     state.partial_merges.read_heads(&|_| Some(JsonText::of("the sun\nis hot")));

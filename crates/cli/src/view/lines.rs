@@ -32,7 +32,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::MergeStarted { task, strategy, sources, missing, .. } => {
             merge_started(&name(task), *strategy, sources, missing)
         }
-        Event::ChildrenSpawned { task, children: questions } => asked(&name(task), questions),
+        Event::ChildrenSpawned { task, children } => children_spawned(&name(task), children),
         Event::GoalDecided(decided) => {
             let about = decided.about.as_ref().unwrap_or(&decided.task);
             format!("{}: {} ({})", name(about), decided.chosen, decided.reason)
@@ -115,9 +115,9 @@ fn merge_started(task: &str, strategy: MergeStrategy, sources: &[TaskId], missin
     }
 }
 
-fn asked(task: &str, questions: &[ChildSpec]) -> String {
-    let word = questions.first().map_or("", |question| question.kind.word());
-    format!("{task} asks {} ({word})", format::plural(questions.len() as u64, "question"))
+fn children_spawned(task: &str, children: &[ChildSpec]) -> String {
+    let word = children.first().map_or("", |child| child.kind.word());
+    format!("{task} asks {} ({word})", format::plural(children.len() as u64, "question"))
 }
 
 /// How a text begins that has just grown.

@@ -50,15 +50,15 @@ pub struct State {
     pub activity: Activity,
     /// The titles of tasks, from the plan of their goal.
     pub titles: Titles,
-    /// Which failures were told to the person who watches; filled by the watcher, not by events.
+    /// Which failures were printed; filled by the watcher, not by events.
     pub shown_failures: ShownFailures,
     /// What the plan says in advance.
     pub outline: Outline,
     expected: HashSet<TaskId>,
     announced: u64,
-    /// What is asked on the way of a step, and is none itself.
-    questions: HashSet<TaskId>,
-    /// How many of the tasks are questions, or stand below one.
+    /// Children that are no steps of their own.
+    aside_children: HashSet<TaskId>,
+    /// How many of the tasks are such children, or stand below one.
     asides: u64,
 }
 
@@ -173,7 +173,7 @@ impl State {
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
             Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at, seq),
             Event::MergeStarted { task, .. } => self.open(task, None, at, seq),
-            Event::ChildrenSpawned { task, children: questions } => self.asked(task, questions, at, seq),
+            Event::ChildrenSpawned { task, children } => self.children_spawned(task, children, at, seq),
             Event::AttemptStarted { task, attempt, .. } => self.attempt(task, *attempt, at, seq),
             Event::AttemptFinished { task, usage, .. } => {
                 self.attempt_ended(task, usage, Some(End::Succeeded), at)
@@ -223,14 +223,14 @@ impl State {
         }
     }
 
-    /// Tasks of a goal are steps of their own; whatever else is asked belongs to the step that asks.
-    fn asked(&mut self, task: &TaskId, questions: &[ChildSpec], at: Timestamp, seq: u64) {
-        let is_step = |question: &&ChildSpec| matches!(question.kind, ChildKind::Item(_));
-        let (steps, asides): (Vec<_>, Vec<_>) = questions.iter().partition(is_step);
-        let members = self.members(task).asked(steps.len() as u32, asides.len() as u32);
+    /// Tasks of a goal are steps of their own; all other children belong to the step that spawned them.
+    fn children_spawned(&mut self, task: &TaskId, children: &[ChildSpec], at: Timestamp, seq: u64) {
+        let is_step = |child: &&ChildSpec| matches!(child.kind, ChildKind::Item(_));
+        let (steps, asides): (Vec<_>, Vec<_>) = children.iter().partition(is_step);
+        let members = self.members(task).with_children(steps.len() as u32, asides.len() as u32);
         self.enter(task, Phase::Holding(members), at, seq);
         self.expected.extend(steps.iter().map(|step| step.child_of(task)));
-        self.questions.extend(asides.iter().map(|aside| aside.child_of(task)));
+        self.aside_children.extend(asides.iter().map(|aside| aside.child_of(task)));
     }
 
     fn fan_out(&mut self, task: &TaskId, count: u32, at: Timestamp, seq: u64) {
@@ -328,10 +328,10 @@ impl State {
         self.tasks.get_mut(task).expect("just put there")
     }
 
-    /// Whether a task is a question, or stands below one.
+    /// Whether a task is a child that is no step, or stands below one.
     fn is_aside(&self, task: &TaskId) -> bool {
         let above = |task: &TaskId| self.tasks.get(task).is_some_and(|task| task.aside);
-        self.questions.contains(task)
+        self.aside_children.contains(task)
             || owner(task).is_some_and(|owner| above(&owner))
             || task.parent().is_some_and(|parent| above(&parent))
     }

@@ -155,9 +155,9 @@ fn events_in_any_order_give_a_state() {
     assert_eq!(state.tasks.len(), 4);
 }
 
-fn asks(task: &str, abouts: Vec<(&str, ChildKind)>) -> Event {
-    let questions = abouts.into_iter().map(|(key, about)| ChildSpec::new(key, about));
-    Event::ChildrenSpawned { task: id(task), children: questions.collect() }
+fn asks(task: &str, kinds: Vec<(&str, ChildKind)>) -> Event {
+    let children = kinds.into_iter().map(|(key, kind)| ChildSpec::new(key, kind));
+    Event::ChildrenSpawned { task: id(task), children: children.collect() }
 }
 
 #[test]

@@ -54,13 +54,13 @@ pub struct Members {
 }
 
 impl Members {
-    /// With these steps and questions besides. Where there are steps, only they are counted: questions are how they are made.
-    pub(super) fn asked(mut self, steps: u32, questions: u32) -> Members {
+    /// With these steps and other children besides. Where there are steps, only they are counted: the others make them.
+    pub(super) fn with_children(mut self, steps: u32, others: u32) -> Members {
         if self.steps == 0 && steps > 0 {
             self = Members { total: Some(0), announced: self.announced, ..Members::default() };
         }
         self.steps += steps;
-        let more = if self.steps > 0 { steps } else { questions };
+        let more = if self.steps > 0 { steps } else { others };
         Members { total: Some(self.total.unwrap_or(0) + more), ..self }
     }
 

@@ -13,10 +13,10 @@ pub struct Titles(HashMap<TaskId, String>);
 impl Titles {
     /// Takes the next event.
     pub fn apply(&mut self, event: &Event) {
-        if let Event::ChildrenSpawned { task, children: questions } = event {
-            for question in questions {
-                let words = self.words(task, question);
-                self.0.extend(words.map(|words| (question.child_of(task), words)));
+        if let Event::ChildrenSpawned { task, children } = event {
+            for child in children {
+                let words = self.words(task, child);
+                self.0.extend(words.map(|words| (child.child_of(task), words)));
             }
         }
     }
@@ -26,17 +26,17 @@ impl Titles {
         self.0.get(task).map(String::as_str)
     }
 
-    fn words(&self, asks: &TaskId, question: &ChildSpec) -> Option<String> {
-        let role = match &question.kind {
+    fn words(&self, parent: &TaskId, child: &ChildSpec) -> Option<String> {
+        let role = match &child.kind {
             ChildKind::Item(item) => return Some(format::first_line(&item.description)),
             ChildKind::Collect { .. } => Role::Collect,
             ChildKind::Role { role, .. } => *role,
             _ => return None,
         };
-        Some(match (self.of(asks), verb(role)) {
+        Some(match (self.of(parent), verb(role)) {
             (Some(about), None) => about.to_owned(),
             (Some(about), Some(verb)) => format!("{verb}: {about}"),
-            (None, verb) => format!("{}: {}", format::task(asks), verb.unwrap_or(role.word())),
+            (None, verb) => format!("{}: {}", format::task(parent), verb.unwrap_or(role.word())),
         })
     }
 }
@@ -66,15 +66,15 @@ mod tests {
     fn tasks_of_a_goal_go_by_their_own_words() {
         let item = serde_json::from_value(serde_json::json!({"description": "count the words\nof it"}));
         let role = |role| ChildKind::Role { role, note: None };
-        let asked = |task: &str, key: &str, about| Event::ChildrenSpawned {
+        let spawned = |task: &str, key: &str, kind| Event::ChildrenSpawned {
             task: id(task),
-            children: vec![ChildSpec::new(key, about)],
+            children: vec![ChildSpec::new(key, kind)],
         };
         let mut titles = Titles::default();
-        titles.apply(&asked("goal", "1", role(Role::Plan)));
-        titles.apply(&asked("goal", "1", ChildKind::Item(Box::new(item.unwrap()))));
-        titles.apply(&asked("goal/1", "1", role(Role::Execute)));
-        titles.apply(&asked("goal/1", "1", role(Role::Decompose)));
+        titles.apply(&spawned("goal", "1", role(Role::Plan)));
+        titles.apply(&spawned("goal", "1", ChildKind::Item(Box::new(item.unwrap()))));
+        titles.apply(&spawned("goal/1", "1", role(Role::Execute)));
+        titles.apply(&spawned("goal/1", "1", role(Role::Decompose)));
         let shown = |task: &str| titles.of(&id(task));
         assert_eq!(shown("goal/plan[1]"), Some("goal: plan"));
         assert_eq!(shown("goal/1"), Some("count the words …"));

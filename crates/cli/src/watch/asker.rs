@@ -1,7 +1,7 @@
 //! Answers for gates: from the person at the terminal, or the first option where gates are to be skipped.
 
 use super::EventFeed;
-use crate::gate::{self, Asked, Keyboard, Submission, Terminal};
+use crate::gate::{self, AskOutcome, Keyboard, Submission, Terminal};
 use crate::given_plan;
 use convoke_engine::Handle;
 use convoke_journal::{Reader, StateDir};
@@ -10,7 +10,7 @@ use convoke_plan::Plan;
 use indexmap::IndexMap;
 use std::sync::Arc;
 
-/// Who answers.
+/// What answers gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     /// The person at the terminal.
@@ -41,9 +41,9 @@ impl Hearer for Handle {
 
 /// Answers the gates of one run.
 pub struct Asker {
-    /// Who answers.
+    /// What answers.
     pub manner: Manner,
-    /// Who hears the answers.
+    /// The receiver of the answers.
     pub hearer: Box<dyn Hearer>,
     /// Ring the bell when a person is asked.
     pub bell: bool,
@@ -66,13 +66,13 @@ impl Asker {
             (Some(ask), Manner::Terminal) => self.ask_at_terminal(feed, task, &ask),
             // What was refused once would be refused again.
             (Some(ask), Manner::FirstOption) if !again => {
-                first_option(feed, task, &ask).map_or(Asked::Closed, Asked::Answered)
+                first_option(feed, task, &ask).map_or(AskOutcome::Closed, AskOutcome::Answered)
             }
-            _ => Asked::Closed,
+            _ => AskOutcome::Closed,
         };
         match (asked, question) {
-            (Asked::Answered(answer), Some(question)) => self.submit(feed, task, question, answer),
-            (Asked::Closed, _) => self.leave(feed, task),
+            (AskOutcome::Answered(answer), Some(question)) => self.submit(feed, task, question, answer),
+            (AskOutcome::Closed, _) => self.leave(feed, task),
             _ => {}
         }
     }
@@ -111,7 +111,7 @@ impl Asker {
     }
 
     /// What is typed and changed is judged before it is handed over.
-    fn ask_at_terminal(&self, feed: &mut EventFeed, task: &TaskId, ask: &Ask) -> Asked {
+    fn ask_at_terminal(&self, feed: &mut EventFeed, task: &TaskId, ask: &Ask) -> AskOutcome {
         let judge = |text: &str| given_plan::complaints(given_plan::goal_of(&self.plan, task)?, text);
         let mut keyboard = Keyboard::new(|| {
             feed.take_what_is_there();
@@ -121,7 +121,7 @@ impl Asker {
             gate::ring();
         }
         let asked = gate::ask(&mut keyboard, task, ask, &judge);
-        if !matches!(asked, Asked::Answered(_)) {
+        if !matches!(asked, AskOutcome::Answered(_)) {
             // What follows must not stand behind the prompt.
             keyboard.show("\n");
         }

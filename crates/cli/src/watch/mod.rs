@@ -1,6 +1,6 @@
 //! Watches a run from a thread of its own: prints what happens and asks what must be asked.
 //!
-//! The engine hands over batches of events after each commit and never waits for anybody here. Invariant: every event
+//! The engine hands over batches of events after each commit and never waits for the watcher. Invariant: every event
 //! reaches the state once, however slow the terminal is.
 
 mod asker;

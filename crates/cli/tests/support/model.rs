@@ -1,4 +1,4 @@
-//! A model service on the loopback: answers what it is told to, and remembers who asked what, and when.
+//! A model service on the loopback: answers what it is told to, and remembers each request and its time.
 //!
 //! Steps are told apart by the model they name. Replies are taken in order and the last one repeats; they are written
 //! as for the `scripted` provider: text, an object, or `{say, call, json, delay_ms, status, retry_after, message, drop}`.
@@ -21,7 +21,7 @@ pub struct Model {
 
 /// One request.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct Request {
     /// The model it named.
     pub model: String,
     /// All messages, roles and texts.
@@ -43,7 +43,7 @@ struct Memory {
     used: HashMap<String, usize>,
     /// Takes the place of the lists.
     made_up: Option<Box<MakeUp>>,
-    asked: Vec<Asked>,
+    asked: Vec<Request>,
     at_once: usize,
     most_at_once: usize,
     /// As many at once are answered, after so many milliseconds; the others are told to come back in a second.
@@ -97,7 +97,7 @@ impl Model {
     }
 
     /// Every request so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<Request> {
         lock(&self.memory).asked.clone()
     }
 
@@ -172,7 +172,7 @@ impl Memory {
         let texts = body["messages"].as_array().into_iter().flatten();
         let texts =
             texts.map(|message| format!("{}: {}\n", message["role"].as_str().unwrap_or(""), text(message)));
-        let asked = Asked {
+        let asked = Request {
             text: texts.collect(),
             model: model.clone(),
             begin: Instant::now(),

@@ -1,4 +1,4 @@
-//! The counting provider: speaks just enough of chat completions, and knows nothing of who asks.
+//! The counting provider: speaks just enough of chat completions, and knows nothing of its clients.
 //!
 //! A request counts from its first byte until its answer was wholly sent or its connection was closed, whichever comes
 //! first. One thread does everything, and it hears of the sockets through an edge-triggered epoll, which tells what

@@ -1,7 +1,7 @@
 //! The leases that attempts run on. Pure: requests and leases are kept by the `ledger`.
 //!
 //! Attempts that need the same of the machine are of one kind. A kind is a resource of the governor of which there is as much as
-//! leases are held, so who starts with a lease is decided where everything else is: by rank, and by what else is free. Nothing of
+//! leases are held, so the governor decides which attempt starts with a lease: by rank, and by what else is free. Nothing of
 //! this process is held while a lease is waited for. Leases are requested only as far as nothing else is missing; one whose
 //! attempt has ended serves the next of its kind within the turn, unless another process waits, and else goes back.
 

@@ -1,7 +1,7 @@
 //! How long steps take, kept across runs. Pure.
 //!
-//! A step is known by its hash, so one that does something else is another one. Means move with what was seen lately; what
-//! nobody has run for long is forgotten, and there is room for so many only.
+//! A step is known by its hash, so one that does something else is another one. Means move with what was seen lately; steps
+//! that no run has performed for long are forgotten, and there is room for so many only.
 
 use convoke_model::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ const MEMORY: u64 = 32;
 /// Below this, in milliseconds, steps do not differ.
 const SHORTEST: u64 = 128;
 
-/// A mean that moves by less than this part of itself is not fact.
-const NEWS: u64 = 4;
+/// A mean has changed if it moved by more than itself divided by this.
+const CHANGE_DIVISOR: u64 = 4;
 
 /// How long steps take, by their hash.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,18 +40,18 @@ pub struct Known {
 }
 
 impl Durations {
-    /// Adds what a run has seen. False if nothing of it is fact.
+    /// Adds what a run has seen. False if nothing has changed.
     pub fn learn(&mut self, seen: &Durations, now: Timestamp) -> bool {
-        let mut fact = false;
+        let mut changed = false;
         for (step, seen) in &seen.0 {
-            fact |= self.0.get(step).is_none_or(|known| known.is_changed_by(seen));
+            changed |= self.0.get(step).is_none_or(|known| known.is_changed_by(seen));
             let known = self.0.get(step).map_or(*seen, |known| known.with(seen));
             self.0.insert(step.clone(), known);
         }
-        if fact {
+        if changed {
             self.forget(now);
         }
-        fact
+        changed
     }
 
     fn forget(&mut self, now: Timestamp) {
@@ -79,7 +79,7 @@ impl Known {
 
     fn is_changed_by(&self, seen: &Known) -> bool {
         let is_old = seen.at.since(self.at) > STALE / 4;
-        is_old || self.with(seen).ms.abs_diff(self.ms) > self.ms / NEWS
+        is_old || self.with(seen).ms.abs_diff(self.ms) > self.ms / CHANGE_DIVISOR
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the machine's owner says about capacity, as data: who reads it from where is others' business.
+//! The limits that the owner of the machine states, as data. `cli` reads them from the configuration and the environment.
 //!
 //! These limits hold for all processes of one state directory together, but for what is said of a run.
 
@@ -11,14 +11,14 @@ use std::time::Duration;
 /// Everything that is limited besides what a workflow says about itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
-    /// Attempts at once of all processes, and who says so. `None`: this process takes no part in sharing.
+    /// Attempts at once of all processes, and where that limit comes from. `None`: this process takes no part in sharing.
     pub machine: Option<Stated>,
     /// Runs at once of all processes; `None`: as many as are started.
     pub orchestrations: Option<Stated>,
     /// Limits of model services. Every entry that fits a call holds for it.
     pub services: Vec<ServiceLimit>,
     /// Answers are played back: no service is asked, so none is counted. An answer may then wait for the one that was
-    /// recorded before it, and whoever waits so must hold nothing that the other needs.
+    /// recorded before it, and its call must meanwhile hold nothing that the other needs.
     pub asks_nobody: bool,
     /// Limits of tenants.
     pub tenants: Vec<TenantLimit>,
@@ -58,7 +58,7 @@ impl Limits {
 pub struct Stated {
     /// How much.
     pub limit: u64,
-    /// Who says so, for people: `default`, `convoke.toml:3`, `environment variable CONVOKE_…`.
+    /// Where it comes from, for people: `default`, `convoke.toml:3`, `environment variable CONVOKE_…`.
     pub origin: String,
 }
 

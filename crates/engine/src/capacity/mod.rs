@@ -2,15 +2,15 @@
 //! share.
 //!
 //! One subsystem, in three layers. [`Permits`] is pure: it turns demands, answers and ends into grants and effects, with
-//! `govern` to choose who is next. What this process requests of the machine and holds of it is in one `ledger`, whatever it is
-//! for: the run (`run_slot`), attempts (`attempt_leases`) or a call (`calls`). `orphans` are leases of attempts whose performer is
-//! silent. `client` carries the requests to the table that all processes map, in threads that may wait, and its answers are
+//! `govern` to choose the next one. What this process requests of the machine and holds of it is in one `ledger`, whatever it is
+//! for: the run (`run_slot`), attempts (`attempt_leases`) or a call (`calls`). `orphans` are leases of attempts whose performer
+//! is silent. `client` carries the requests to the table that all processes map, in threads that may wait, and its answers are
 //! facts of the run.
 //!
 //! What it keeps true:
 //! - An attempt or call begins with all that it needs, or holds nothing.
 //! - A request has one answer, and each lease goes back once, whatever becomes of the run.
-//! - Who holds something waits for nothing that others of its kind hold: a run slot comes before leases of attempts, and these
+//! - A holder waits for nothing that others of its kind hold: a run slot comes before leases of attempts, and these
 //!   before leases of calls.
 //! - A budget is charged at worst case before a call is made, and at what was used after it.
 

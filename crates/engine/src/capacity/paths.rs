@@ -1,7 +1,8 @@
 //! How much work still depends on a task, along the longest chain: among equals, the one that holds up most goes first.
 //!
-//! Steps take as long as their attempts have taken so far in this run, else as in earlier ones, and a second where nothing is known. Chains are
-//! measured again each time twice as many attempts have ended, so that knowing better never costs more than the work.
+//! Steps take as long as their attempts have taken so far in this run, else as in earlier ones, and a second where nothing is
+//! known. Chains are measured again each time twice as many attempts have ended, so that knowing better never costs more than
+//! the work.
 
 use crate::capacity::durations::{Durations, Known};
 use convoke_model::Timestamp;

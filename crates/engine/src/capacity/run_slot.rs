@@ -1,5 +1,5 @@
-//! A run's slot among the runs that all processes of the machine may have at once. Pure: its request and its lease are kept by the
-//! `ledger`.
+//! A run's slot among the runs that all processes of the machine may have at once. Pure: its request and its lease are kept by
+//! the `ledger`.
 //!
 //! Where there is such a limit, every attempt needs a resource of the governor of which there is nothing until the slot is held,
 //! and then no end. So a run that waits for its slot says so like everything that waits, and requests nothing else meanwhile: a

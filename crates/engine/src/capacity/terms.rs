@@ -26,13 +26,13 @@ pub struct Shared {
     pub name: String,
     /// How much there is, as far as this process was told.
     pub limit: u64,
-    /// Who told it.
+    /// Where that limit comes from.
     pub origin: String,
     /// What is counted.
     pub counts: Counts,
     /// Rates and budgets of a day: for how long what was used counts, at most.
     pub window: Option<Duration>,
-    /// Who cannot have it because it is spent is told so, instead of waiting until it is full again.
+    /// A request that cannot have it because it is spent is told so, instead of waiting until it is full again.
     pub says_spent: bool,
 }
 

@@ -53,8 +53,8 @@ impl Core {
         self.permits.refuse_waiting(&stopping(), &mut turn.effects);
     }
 
-    /// Goes on recording from the state that the journal stands for.
-    pub fn go_on_from(&mut self, scheduler: Scheduler) {
+    /// Continues to record, from the state that the journal stands for.
+    pub fn continue_from(&mut self, scheduler: Scheduler) {
         self.scheduler = scheduler;
         self.cut_off = true;
     }

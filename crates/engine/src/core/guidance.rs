@@ -1,5 +1,5 @@
-//! What people say to a run on its way. Everybody who is asked afterwards reads all of it, so there is an end to it,
-//! whichever way it came.
+//! Guidance: what people say to a run on its way. Every agent that is asked afterwards reads all of it, so its length is
+//! bounded, whichever way it came.
 
 use super::{Core, Turn};
 use convoke_model::{Event, Timestamp};

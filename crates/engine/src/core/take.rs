@@ -183,7 +183,7 @@ impl Core {
         if self.silent.remove(&task) {
             return self.permits.orphan(task, attempt);
         }
-        // A call that is open still was never made, or nobody knows what became of it: it says nothing about its model.
+        // A call that is open still was never made, or its outcome is unknown: it says nothing about its model.
         self.close_call(at, task, None, Outcome::Unknown, turn);
         let learned = self.permits.end(task, outcome, at, &mut turn.effects);
         learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
@@ -285,7 +285,7 @@ impl Core {
     }
 
     /// Leases ran out while this process was away. Agents are cut off from their services and begun again; commands and
-    /// tools go on, because nobody else can use what is in quarantine until they have ended.
+    /// tools go on, because no other process can use what is in quarantine until they have ended.
     fn lose(&mut self, at: Timestamp, fences: &[u64], turn: &mut Turn) {
         for (task, fence) in self.permits.lose(fences) {
             if self.scheduler.state(task) != TaskState::Running {
@@ -391,7 +391,7 @@ impl Core {
         self.happen(at, event, turn);
     }
 
-    /// Who lets a task go on that a budget could not pay lets all go on that wait for money.
+    /// An answer that lets one task go on that a budget could not pay lets all tasks go on that wait for money.
     fn allow(&mut self, at: Timestamp, id: &TaskId, answer: &Answer, by: &str, turn: &mut Turn) {
         let task =
             self.scheduler.find(id).filter(|task| *answer == Answer::Retry && self.asks_for_money(*task));

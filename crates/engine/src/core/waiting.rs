@@ -1,4 +1,4 @@
-//! Who waits in vain: too long, in a queue that is full, or for what is left alone because it failed.
+//! Attempts and calls that wait in vain: too long, in a queue that is full, or for what is left alone because it failed.
 
 use super::{Core, Turn};
 use crate::capacity::calls::{has_another_way, left_alone};
@@ -28,7 +28,7 @@ impl Core {
         }
     }
 
-    /// Turns away who has waited too long, and who had to give way in a full queue.
+    /// Turns away tasks that have waited too long, and those that had to give way in a full queue.
     pub(super) fn turn_waiting_away(&mut self, now: Timestamp, turn: &mut Turn) {
         for task in std::mem::take(&mut self.permits.displaced) {
             let message = "gave way to a step of a higher class: as many attempts wait as may".to_owned();
@@ -114,7 +114,7 @@ impl Core {
         true
     }
 
-    /// A breaker has opened: who waits for it and need not is told.
+    /// A breaker has opened: tasks that wait for it and have another way fail at once.
     pub(super) fn fail_those_that_wait(&mut self, now: Timestamp, turn: &mut Turn) {
         if !std::mem::take(&mut self.breaker_opened) {
             return;
@@ -128,7 +128,7 @@ impl Core {
                 self.permits.withdraw(task);
                 self.demand(now, task, turn);
             } else if let Some((_, most)) = self.permits.patience(self.scheduler.node(task)) {
-                self.permits.waits.go_on(task, Bound::Breaker, most, now);
+                self.permits.waits.resume(task, Bound::Breaker, most, now);
             }
         }
     }

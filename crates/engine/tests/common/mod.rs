@@ -1,4 +1,4 @@
-//! A run in memory, driven by whoever comes.
+//! A run in memory, with executors to drive it.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use convoke_agent::{EngineLink, Executor};
@@ -36,7 +36,7 @@ impl Executor for SlowAtFirst {
     }
 }
 
-/// Some tasks fail at their first attempt; it counts who was attempted, and how many at once.
+/// Some tasks fail at their first attempt; it counts which tasks were attempted, and how many at once.
 pub struct FailsAtFirst {
     failing: Vec<&'static str>,
     attempts: Mutex<Vec<(String, u32)>>,
@@ -79,7 +79,7 @@ impl Executor for FailsAtFirst {
         let running = self.running.clone();
         self.peak.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         Box::pin(async move {
-            // Whoever else may start does so meanwhile.
+            // Other attempts that may start do so meanwhile.
             for _ in 0..20 {
                 tokio::task::yield_now().await;
             }
@@ -116,7 +116,7 @@ pub async fn drive(plan: &Arc<Plan>, journal: Memory, start: Start, after: Durat
     drive_by(Arc::new(SlowAtFirst), plan, journal, start, after).await
 }
 
-/// Drives a run whose attempts somebody else performs.
+/// Drives a run whose attempts the given executor performs.
 pub async fn drive_by(
     executor: Arc<dyn Executor>,
     plan: &Arc<Plan>,

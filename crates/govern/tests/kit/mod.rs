@@ -10,7 +10,7 @@ pub fn ask(governor: &mut Governor, key: u64, rank: Rank, needs: &[Amount]) -> R
     governor.demand(Demand { key, rank, needs }, NOW)
 }
 
-/// Grants one permit, if somebody fits.
+/// Grants one permit, if a demand fits.
 pub fn grant(governor: &mut Governor) -> Option<u64> {
     match governor.admit(NOW) {
         Admission::Granted(key) => Some(key),

@@ -217,7 +217,7 @@ impl Executor for Performing {
     fn attempt(
         &self,
         assignment: Assignment,
-        line: Arc<dyn EngineLink>,
+        link: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd> {
         let name = assignment.task.to_string();
@@ -225,8 +225,8 @@ impl Executor for Performing {
         let process = self.ledger.processes.fetch_add(1, Ordering::SeqCst) + 1;
         let holding = self.ledger.holding.load(Ordering::SeqCst);
         Box::pin(async move {
-            line.report(Report::ProcessStarted { pid: process, start: 1 });
-            let work = perform(&name, &*line, holding);
+            link.report(Report::ProcessStarted { pid: process, start: 1 });
+            let work = perform(&name, &*link, holding);
             let result = tokio::select! {
                 result = work => result,
                 () = cancel.cancelled() => Err(Failure::new(Class::Cancelled, "cancelled")),
@@ -239,7 +239,7 @@ impl Executor for Performing {
     }
 }
 
-async fn perform(name: &str, line: &dyn EngineLink, holding: bool) -> Result<JsonText, Failure> {
+async fn perform(name: &str, link: &dyn EngineLink, holding: bool) -> Result<JsonText, Failure> {
     let demand = CallDemand {
         task: TaskId(name.into()),
         attempt: 1,
@@ -250,14 +250,14 @@ async fn perform(name: &str, line: &dyn EngineLink, holding: bool) -> Result<Jso
         cost_micros: None,
         refused: Vec::new(),
     };
-    let Admitted::Go(permit) = line.admit(demand).await? else { panic!("no model stands in") };
+    let Admitted::Go(permit) = link.admit(demand).await? else { panic!("no model stands in") };
     if holding {
         std::future::pending::<()>().await;
     }
     sleep(Duration::from_millis(2)).await;
-    line.settle(permit, &Usage::default(), None);
+    link.settle(permit, &Usage::default(), None);
     let record = TurnRecord { piece: JsonText::of(&name), kept: Vec::new(), usage: Usage::default() };
-    line.record(record).await?;
+    link.record(record).await?;
     Ok(JsonText::of(&name))
 }
 

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::guide;
 use crate::limits::Limits;
 use crate::outcome::{Call, Ended, Failed, Kind, Next, Paused, Printed, Session};
-use crate::protocol::{Calling, Order, Report, Start};
+use crate::protocol::{Calling, Report, Request, Start};
 use crate::sandbox::Sandbox;
 use crate::value;
 use convoke_model::Failure;
@@ -90,7 +90,7 @@ impl Interpreter {
         self.functions = functions.clone();
         let start = Start { program: text, inputs, kept, functions, save: self.saves };
         self.waiting = None;
-        self.step(Order::Start(start), &session, 1).await
+        self.step(Request::Start(start), &session, 1).await
     }
 
     /// Answers the call that the program waits at, and lets it go on.
@@ -98,8 +98,8 @@ impl Interpreter {
         if self.waiting.take_if(|waiting| *waiting == call).is_none() {
             return Err(Error::NotWaiting(call));
         }
-        let order = Order::Answer { answer: self.fitting(answer), save: self.saves };
-        self.step(order, &[], call + 1).await
+        let request = Request::Answer { answer: self.fitting(answer), save: self.saves };
+        self.step(request, &[], call + 1).await
     }
 
     /// Answers with what `work` gives. What takes longer than `within` becomes a `TimeoutError` in the program, which
@@ -133,13 +133,13 @@ impl Interpreter {
         functions: Vec<String>,
     ) -> Result<Next, Error> {
         self.functions = functions.clone();
-        let order = Order::Resume { call, answer: self.fitting(answer), functions, save: self.saves };
+        let request = Request::Resume { call, answer: self.fitting(answer), functions, save: self.saves };
         self.waiting = None;
-        self.step(order, &paused.0, call + 1).await
+        self.step(request, &paused.0, call + 1).await
     }
 
-    /// Whether programs are saved wherever they wait and end, as they are at first. Who saves few of many calls says when
-    /// ([`Interpreter::save`]).
+    /// Whether programs are saved wherever they wait and end, as they are at first. A caller that saves few of many calls says
+    /// when ([`Interpreter::save`]).
     pub fn set_saving(&mut self, saves: bool) {
         self.saves = saves;
     }
@@ -147,7 +147,7 @@ impl Interpreter {
     /// Saves the program that waits, which goes on waiting. Nothing if it is longer than may be saved.
     pub async fn save(&mut self) -> Result<Option<Paused>, Error> {
         let mut link = self.link.take().ok_or(Error::Gone)?;
-        match link.exchange(&Order::Save, &[], self.limits.frame(), self.limits.silence()).await {
+        match link.exchange(&Request::Save, &[], self.limits.frame(), self.limits.silence()).await {
             Ok((Report::Saved, state)) => {
                 self.link = Some(link);
                 Ok(Some(Paused(state)).filter(|paused| !paused.0.is_empty()))
@@ -171,10 +171,10 @@ impl Interpreter {
         }
     }
 
-    /// One order and its report. `call` is the number of the next call, if that is what is reported.
-    async fn step(&mut self, order: Order, body: &[u8], call: u64) -> Result<Next, Error> {
+    /// One request and its report. `call` is the number of the next call, if that is what is reported.
+    async fn step(&mut self, request: Request, body: &[u8], call: u64) -> Result<Next, Error> {
         let mut link = self.link.take().ok_or(Error::Gone)?;
-        match link.exchange(&order, body, self.limits.frame(), self.limits.silence()).await {
+        match link.exchange(&request, body, self.limits.frame(), self.limits.silence()).await {
             Ok((report, attached)) => {
                 let next = self.understood(report, attached, call);
                 // A worker that breaks the protocol is not read again.

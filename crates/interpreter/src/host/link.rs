@@ -1,8 +1,8 @@
-//! The connection to one worker: an order goes out, a report comes back, or the worker is dead and it is known why.
+//! The connection to one worker: a request goes out, a report comes back, or the worker is dead and it is known why.
 
 use crate::frame::{self, Bounds, PREFIX};
 use crate::outcome::Death;
-use crate::protocol::{Order, Report};
+use crate::protocol::{Report, Request};
 use convoke_process::{Group, Pipes};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -52,12 +52,12 @@ impl Link {
     /// Says one thing and hears one. The connection is of no use after an ending.
     pub async fn exchange(
         &mut self,
-        order: &Order,
+        request: &Request,
         body: &[u8],
         bounds: Bounds,
         within: Duration,
     ) -> Result<(Report, Vec<u8>), Ending> {
-        let heard = timeout(within, self.say_and_hear(order, body, bounds)).await;
+        let heard = timeout(within, self.say_and_hear(request, body, bounds)).await;
         match heard {
             Ok(Ok(heard)) => Ok(heard),
             Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
@@ -71,11 +71,11 @@ impl Link {
 
     async fn say_and_hear(
         &mut self,
-        order: &Order,
+        request: &Request,
         body: &[u8],
         bounds: Bounds,
     ) -> io::Result<(Report, Vec<u8>)> {
-        self.stdin.write_all(&frame::encode(order, body)?).await?;
+        self.stdin.write_all(&frame::encode(request, body)?).await?;
         let mut prefix = [0; PREFIX];
         self.stdout.read_exact(&mut prefix).await?;
         let (head, body) = bounds.lengths(prefix)?;

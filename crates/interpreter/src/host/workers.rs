@@ -5,7 +5,7 @@ use super::link::{Ending, Link};
 use crate::error::Error;
 use crate::frame::Bounds;
 use crate::limits::Limits;
-use crate::protocol::{Order, Report, VERSION};
+use crate::protocol::{Report, Request, VERSION};
 use crate::sandbox::Sandbox;
 use convoke_process::{Launcher, OnDrop};
 use std::ffi::OsString;
@@ -47,7 +47,7 @@ impl Workers {
     pub async fn start(&self, limits: Limits) -> Result<Interpreter, Error> {
         let (group, pipes) = self.launcher.start(self.command()).await.map_err(Error::Start)?;
         let mut link = Link::new(group, pipes).map_err(Error::Start)?;
-        let hello = Order::Hello {
+        let hello = Request::Hello {
             version: VERSION,
             limits: limits.clone(),
             allow_unsandboxed: self.allow_unsandboxed,

@@ -1,4 +1,4 @@
-//! Carries out the host's orders: starts programs, lets them go on, and says where they stopped.
+//! Executes the host's requests: starts programs, lets them go on, and says where they stopped.
 //!
 //! Whatever the program wants from outside passes here: calls of the host's functions go to the host, names are looked up
 //! among them, everything of the operating system is refused.
@@ -9,7 +9,7 @@ use super::{failing, frame, habits};
 use crate::answer::{Answer, Exception};
 use crate::limits::Limits;
 use crate::outcome::Kind;
-use crate::protocol::{Calling, Failing, Order, Report, Start};
+use crate::protocol::{Calling, Failing, Report, Request, Start};
 use crate::value;
 use monty::{
     Dump, MontyRepl, ReplFunctionCall, ReplNameLookup, ReplOsCall, ReplProgress, ReplResolveFutures,
@@ -67,27 +67,27 @@ impl Executor {
         }
     }
 
-    /// The longest orders.
+    /// The longest requests.
     pub fn bounds(&self) -> frame::Bounds {
         self.limits.frame()
     }
 
-    /// Carries out an order, as far as the program goes by itself.
-    pub fn obey(&mut self, order: Order, attached: Vec<u8>) -> Reported {
+    /// Executes a request, as far as the program goes by itself.
+    pub fn execute(&mut self, request: Request, attached: Vec<u8>) -> Reported {
         self.stopped = None;
-        match order {
-            Order::Start(start) => self.start(start, &attached),
-            Order::Resume { call, answer, functions, save } => {
+        match request {
+            Request::Start(start) => self.start(start, &attached),
+            Request::Resume { call, answer, functions, save } => {
                 self.functions = functions;
                 self.save = save;
                 self.resume(call, answer, &attached)
             }
-            Order::Answer { answer, save } => {
+            Request::Answer { answer, save } => {
                 self.save = save;
                 self.answer(answer)
             }
-            Order::Save => self.save_waiting(),
-            Order::Hello { .. } => unusable("greeted twice"),
+            Request::Save => self.save_waiting(),
+            Request::Hello { .. } => unusable("greeted twice"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The system calls that are left: memory, time, locks, the two streams, and the end.
 //!
 //! Every other one fails with `EPERM` instead of ending the process: what another version of the C library tries on the
-//! way is no attack, and it gets nothing by it. Memory can be made neither executable nor shared with anybody.
+//! way is no attack, and it gets nothing by it. Memory can be made neither executable nor shared with another process.
 
 use seccompiler::{
     SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,

@@ -1,7 +1,7 @@
 //! Every text of a workflow that is rendered or evaluated, with its owner and what it may see.
 
 use super::outline::{Item, Outline};
-use crate::plan::{Asked, VARIABLES};
+use crate::plan::{PromptKind, VARIABLES};
 use crate::source::workflow::{
     AgentStep, Clearance, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsStep, ReduceStep, Route,
     ScriptStep, SetStep, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration,
@@ -140,9 +140,9 @@ impl<'a> Collector<'a, '_> {
     }
 
     /// A model that a step asks on its way, with the words of the question where they are the step's own.
-    fn asked(&mut self, asked: Asked, key: &str, agent: &'a AgentStep) {
+    fn helper(&mut self, prompt: PromptKind, key: &str, agent: &'a AgentStep) {
         self.model(agent);
-        self.given = asked.variables();
+        self.given = prompt.variables();
         self.optional(key, agent.prompt.as_ref());
         self.given = &[];
     }
@@ -156,8 +156,8 @@ impl<'a> Collector<'a, '_> {
 
     /// Models that the step asks on its way, besides those of its kind.
     fn expectations(&mut self, step: &'a Step) {
-        if let Some(asked) = &step.common.repair_input {
-            self.asked(Asked::RepairInput, "repair_input.prompt", asked);
+        if let Some(repairer) = &step.common.repair_input {
+            self.helper(PromptKind::RepairInput, "repair_input.prompt", repairer);
         }
     }
 
@@ -165,15 +165,15 @@ impl<'a> Collector<'a, '_> {
         self.optional("query", reduce.query.as_ref());
         self.optional("instructions", reduce.instructions.as_ref());
         self.optional("rlm.model", reduce.rlm.as_ref().and_then(|rlm| rlm.model.as_ref()));
-        let asked = if reduce.strategy.value.chooses() { Asked::Choose } else { Asked::Merge };
-        self.asked(asked, "prompt", &reduce.agent);
+        let prompt = if reduce.strategy.value.chooses() { PromptKind::Choose } else { PromptKind::Merge };
+        self.helper(prompt, "prompt", &reduce.agent);
     }
 
     fn verify(&mut self, verify: &'a VerifyStep) {
         self.optional("query", verify.query.as_ref());
         self.optional("constraints", verify.constraints.as_ref());
-        self.asked(Asked::Assess, "assessor.prompt", &verify.assessor);
-        self.asked(Asked::Correct, "repairer.prompt", &verify.repairer);
+        self.helper(PromptKind::Assess, "assessor.prompt", &verify.assessor);
+        self.helper(PromptKind::Correct, "repairer.prompt", &verify.repairer);
     }
 
     fn phase(&mut self, phase: &'a PhaseStep) {

@@ -14,13 +14,13 @@ use crate::source::workflow::{
 /// A budget of the configuration that goes on with a cheaper model once it is spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Degrade {
-    /// Whose budget it is.
+    /// What the budget is for.
     pub of: DegradeOf,
     /// The cheaper model.
     pub model: String,
 }
 
-/// Whose budget it is.
+/// What a budget is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DegradeOf {
     /// All runs of a day.
@@ -82,7 +82,7 @@ fn of_callers<'a>(bundle: &'a Bundle, callers: &Callers<'a>, file: usize) -> Vec
     models
 }
 
-/// The tenants on whose account a step may run: the nearest that is written, on each way down to it.
+/// The tenants that a step may be charged to: the nearest that is written, on each way down to it.
 fn tenants<'a>(bundle: &'a Bundle, callers: &Callers<'a>, file: usize, step: &'a Step) -> Vec<&'a str> {
     let written = |labels: &'a Labels| labels.tenant.as_ref().map(|tenant| tenant.value.as_str());
     let own = written(&step.common.labels).or_else(|| written(&bundle.workflows[file].labels));

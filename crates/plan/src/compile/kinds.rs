@@ -7,7 +7,6 @@ use crate::check::outline::{END, Item};
 use crate::plan::*;
 use crate::source::declared;
 use crate::source::workflow as source;
-use crate::value::SetType;
 
 /// Items of a fan-out at one time, where nothing is said.
 const MAX_CONCURRENT: u32 = 10;
@@ -114,7 +113,7 @@ impl<'a> Builder<'a> {
     fn set(&mut self, set: &source::SetStep) -> Set {
         let ty = set.output_type.as_ref().map(|word| word.value).unwrap_or_default();
         match (&set.value, &set.values) {
-            (Some(value), _) => Set::Value { text: self.texts.text(value), ty: set_type(ty) },
+            (Some(value), _) => Set::Value { text: self.texts.text(value), ty },
             (None, Some(values)) => Set::Values(self.texts.named(values)),
             (None, None) => Set::Values(Vec::new()),
         }
@@ -199,17 +198,5 @@ fn failure_mode(source: source::FailureMode) -> FailureMode {
         source::FailureMode::ContinueOnError => FailureMode::ContinueOnError,
         source::FailureMode::AllOrNothing => FailureMode::AllOrNothing,
         source::FailureMode::Quorum(count) => FailureMode::Quorum(count as u32),
-    }
-}
-
-fn set_type(source: source::SetType) -> SetType {
-    match source {
-        source::SetType::Auto => SetType::Auto,
-        source::SetType::String => SetType::String,
-        source::SetType::Number => SetType::Number,
-        source::SetType::Integer => SetType::Integer,
-        source::SetType::Boolean => SetType::Boolean,
-        source::SetType::List => SetType::List,
-        source::SetType::Dict => SetType::Dict,
     }
 }

@@ -78,7 +78,7 @@ pub struct Options {
     pub services: Services,
     /// Every answer comes from a file: nothing is paid, and no model is needed.
     pub asks_nobody: bool,
-    /// Answers every agent, whatever its file and the command line name; models and prices stay those of whom they name.
+    /// Answers every agent, whatever its file and the command line name; models and prices stay those of the provider that they name.
     pub answered_by: Option<ProviderSettings>,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,
@@ -135,7 +135,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     let before = diagnostics.len();
     if !options.asks_nobody {
         models::check(&bundle, &plan, options, &mut diagnostics);
-        prices::check_plan(&bundle, &plan, options, &mut diagnostics);
+        prices::check_prices(&bundle, &plan, options, &mut diagnostics);
     }
     let plan = (diagnostics.len() == before).then_some(plan);
     sort(&mut diagnostics, path);

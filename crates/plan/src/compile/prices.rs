@@ -89,7 +89,7 @@ fn cheaper_models(plan: &Plan, options: &Options) -> Vec<String> {
 }
 
 /// Models without a price that are asked under a budget of the plan.
-pub(super) fn check_plan(bundle: &Bundle, plan: &Plan, options: &Options, findings: &mut Vec<Diagnostic>) {
+pub(super) fn check_prices(bundle: &Bundle, plan: &Plan, options: &Options, findings: &mut Vec<Diagnostic>) {
     let found = unpriced_under_budgets(plan, options.services).into_iter().map(|(budget, one)| {
         let at = place(&bundle.workflows[one.workflow.0 as usize], one.node);
         let words = in_words(&budget, &one);

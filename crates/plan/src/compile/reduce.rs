@@ -19,30 +19,6 @@ const THRESHOLD: f64 = 0.66;
 /// How often an answer is corrected, where nothing is said.
 const ROUNDS: u32 = 2;
 
-/// The system prompt of a model that merges.
-const MERGER: &str = "You merge the outputs of several agents into one answer. Keep every fact, figure, name and \
-    disagreement that the question needs; say where outputs contradict one another; invent nothing. Behind each \
-    statement name the outputs that it came from, as their marks in square brackets.";
-/// The system prompt of a model that chooses.
-const JUDGE: &str = "You choose the best of several answers to one question. Judge what they say, not how long they \
-    are or in which order they stand.";
-/// The system prompt of a model that writes programs.
-const PROGRAMMER: &str = "You answer a question from many outputs that are too large to read at once. You see only \
-    their description and write Python programs that look into them.";
-/// The system prompt of the model behind `llm`.
-const READER: &str = "You do one small piece of a larger task, from the text you are given and nothing else. Answer \
-    with the result alone.";
-/// The system prompt of the assessor.
-const ASSESSOR: &str = "You are an independent assessor. You look for what is wrong with an answer: contradictions, \
-    statements that no output supports, gaps against the question and its constraints. You do not rewrite it and you \
-    report nothing that is right.";
-/// The system prompt of a model that corrects.
-const REPAIRER: &str = "You correct an answer by a list of findings. Change what they name, leave everything else as \
-    it is, and invent nothing: what no output supports is taken out.";
-/// The system prompt of a model that puts an output into shape.
-const INPUT_REPAIRER: &str = "You put a value into a given shape. Keep what it says: rename, convert and rearrange, \
-    and invent nothing. What the value does not say and the shape demands is what you cannot give: say so instead.";
-
 impl Builder<'_> {
     pub(super) fn reduce(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> Reduce {
         let of = match reduce.of.is_empty() {
@@ -51,8 +27,8 @@ impl Builder<'_> {
         };
         let strategy = self.strategy(step, reduce);
         let merger = strategy.may_ask().then(|| self.merger(step, reduce));
-        let asked = if strategy.chooses() { Asked::Choose } else { Asked::Merge };
-        let prompt = merger.map(|_| self.asked_prompt(asked, &reduce.agent));
+        let kind = if strategy.chooses() { PromptKind::Choose } else { PromptKind::Merge };
+        let prompt = merger.map(|_| self.helper_prompt(kind, &reduce.agent));
         let rlm = matches!(strategy, Strategy::Auto | Strategy::Rlm).then(|| self.rlm(step, reduce));
         Reduce {
             strategy,
@@ -83,8 +59,8 @@ impl Builder<'_> {
 
     fn merger(&mut self, step: &source::Step, reduce: &source::ReduceStep) -> NodeIx {
         let (role, schema) = match reduce.strategy.value {
-            strategy if strategy.chooses() => (JUDGE, Some(choice())),
-            _ => (MERGER, None),
+            strategy if strategy.chooses() => (prompts::JUDGE, Some(choice())),
+            _ => (prompts::MERGER, None),
         };
         let raw = schema.is_none() && reduce.agent.output.is_none();
         self.helper(step, "merge", role, &reduce.agent, schema, raw)
@@ -111,12 +87,12 @@ impl Builder<'_> {
             writer: self.helper(
                 step,
                 "program",
-                PROGRAMMER,
+                prompts::PROGRAMMER,
                 &reduce.agent,
                 None,
                 reduce.agent.output.is_none(),
             ),
-            reader: self.helper(step, "llm", READER, &reader, None, true),
+            reader: self.helper(step, "llm", prompts::READER, &reader, None, true),
         }
     }
 
@@ -130,10 +106,17 @@ impl Builder<'_> {
             of: self.named(&of.value),
             query: self.texts.optional(verify.query.as_ref()),
             constraints: self.texts.optional(verify.constraints.as_ref()),
-            assess: self.asked_prompt(Asked::Assess, &verify.assessor),
-            assessor: self.helper(step, "assess", ASSESSOR, &verify.assessor, Some(findings()), false),
-            correct: self.asked_prompt(Asked::Correct, &verify.repairer),
-            repairer: self.helper(step, "repair", REPAIRER, &repairer, None, raw),
+            assess: self.helper_prompt(PromptKind::Assess, &verify.assessor),
+            assessor: self.helper(
+                step,
+                "assess",
+                prompts::ASSESSOR,
+                &verify.assessor,
+                Some(findings()),
+                false,
+            ),
+            correct: self.helper_prompt(PromptKind::Correct, &verify.repairer),
+            repairer: self.helper(step, "repair", prompts::REPAIRER, &repairer, None, raw),
             rounds: verify.rounds.as_ref().map_or(ROUNDS, |rounds| rounds.value as u32),
             severity: verify.severity.as_ref().map_or(Severity::Medium, |severity| severity.value),
             fail_when_open: verify.fail_when_open,
@@ -143,14 +126,14 @@ impl Builder<'_> {
     /// The agent that puts an output into the shape that a step expects; which shape is said in each call.
     pub(super) fn input_repairer(&mut self, step: &source::Step, asked: &source::AgentStep) -> NodeIx {
         let asked = source::AgentStep { output: None, output_mode: None, ..asked.clone() };
-        self.helper(step, "repair_input", INPUT_REPAIRER, &asked, None, false)
+        self.helper(step, "repair_input", prompts::INPUT_REPAIRER, &asked, None, false)
     }
 
     /// What a model is asked: the words of the step, else ours.
-    pub(super) fn asked_prompt(&mut self, asked: Asked, own: &source::AgentStep) -> Text {
+    pub(super) fn helper_prompt(&mut self, kind: PromptKind, own: &source::AgentStep) -> Text {
         match &own.prompt {
             Some(prompt) => self.texts.text(prompt),
-            None => self.texts.own(prompts::prompt(asked)),
+            None => self.texts.own(prompts::prompt(kind)),
         }
     }
 
@@ -186,7 +169,7 @@ impl Builder<'_> {
             ..(*agent.settings).clone()
         };
         agent.settings = Arc::new(settings);
-        agent.system = agent.system.or_else(|| Some(Text::Literal(role.into())));
+        agent.system = agent.system.or_else(|| Some(Text::Literal(role.trim_end().into())));
         let name = self.free_name(format!("${}.{what}", step.name.value));
         let node = self.asked_node(&name, agent, step);
         self.add(node)

@@ -15,7 +15,7 @@ pub struct Unpriced<'a> {
     pub workflow: WorkflowIx,
     /// The node.
     pub node: &'a Node,
-    /// Whom it asks.
+    /// The provider that it asks.
     pub provider: &'a ProviderSettings,
     /// The model; empty where the provider chooses.
     pub model: &'a str,

@@ -1,4 +1,4 @@
-//! Faults and violations in words for the author of a proposal, who has no file with lines.
+//! Faults and violations in words for the author of a proposal, for which there is no file with lines.
 
 use super::proposal::Draft;
 use super::read::{Fault, Problem};

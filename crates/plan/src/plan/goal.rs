@@ -24,7 +24,7 @@ pub struct Goal {
     pub tools: Vec<String>,
     /// How far it may go.
     pub bounds: Bounds,
-    /// When a task is handed to children without asking anybody.
+    /// When a task is handed to children without asking a role.
     pub spawn: SpawnRule,
     /// From this probability on, in percent, a task that its planner thinks impossible is skipped.
     pub skip_threshold: u8,

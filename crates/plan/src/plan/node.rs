@@ -204,7 +204,7 @@ pub struct Labels {
     /// What it is for: a person that waits, or a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<WorkClass>,
-    /// On whose account.
+    /// The tenant that it is charged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<Arc<str>>,
 }

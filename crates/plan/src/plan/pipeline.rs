@@ -26,7 +26,7 @@ pub struct Phase {
     pub max_tries: u32,
     /// The topology block that it is tagged with.
     pub block: Option<Block>,
-    /// To whom work may be handed, by itself or by those below it: one entry for each relationship.
+    /// The roles that work may be handed to, by itself or by those below it: one entry for each relationship.
     pub children: Vec<ChildRole>,
     /// Those of `children` that it hands work to by itself.
     #[serde(default)]

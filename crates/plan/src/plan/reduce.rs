@@ -7,9 +7,9 @@ use super::{NodeIx, Text};
 use convoke_model::MergeStrategy;
 use serde::{Deserialize, Serialize};
 
-/// A question of a merge, an examination or a repair whose words a step may replace.
+/// A prompt of a merge, an examination or a repair that a step may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum PromptKind {
     /// Make one text of several outputs.
     Merge,
     /// Choose one of several outputs.
@@ -22,10 +22,15 @@ pub enum Asked {
     RepairInput,
 }
 
-impl Asked {
+impl PromptKind {
     /// All of them.
-    pub const ALL: [Asked; 5] =
-        [Asked::Merge, Asked::Choose, Asked::Assess, Asked::Correct, Asked::RepairInput];
+    pub const ALL: [PromptKind; 5] = [
+        PromptKind::Merge,
+        PromptKind::Choose,
+        PromptKind::Assess,
+        PromptKind::Correct,
+        PromptKind::RepairInput,
+    ];
 
     /// The names that its template sees, besides those that every text of the step sees.
     ///
@@ -35,11 +40,13 @@ impl Asked {
     /// severity, claim, explanation, correction}]. `data`: the output as JSON; `problem`: why it does not fit.
     pub fn variables(self) -> &'static [&'static str] {
         match self {
-            Asked::Merge => &["query", "instructions", "outputs", "missing", "missing_further"],
-            Asked::Choose => &["query", "instructions", "outputs"],
-            Asked::Assess => &["query", "constraints", "answer", "outputs", "outputs_further"],
-            Asked::Correct => &["query", "constraints", "answer", "outputs", "outputs_further", "findings"],
-            Asked::RepairInput => &["data", "problem"],
+            PromptKind::Merge => &["query", "instructions", "outputs", "missing", "missing_further"],
+            PromptKind::Choose => &["query", "instructions", "outputs"],
+            PromptKind::Assess => &["query", "constraints", "answer", "outputs", "outputs_further"],
+            PromptKind::Correct => {
+                &["query", "constraints", "answer", "outputs", "outputs_further", "findings"]
+            }
+            PromptKind::RepairInput => &["data", "problem"],
         }
     }
 }

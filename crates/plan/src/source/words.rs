@@ -7,9 +7,10 @@ use super::personas::Kind;
 use super::settings::McpTransport;
 use super::workflow::{
     Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
-    SetType, Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
+    Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
 };
 use crate::plan::{Action, On, Severity, Strategy, Tie, Topology};
+use crate::value::SetType;
 
 /// An enum whose values are words of the language.
 pub trait Words: Copy + 'static {
@@ -24,7 +25,7 @@ pub trait Words: Copy + 'static {
     }
 }
 
-/// Words of enums that belong to others, who know them too.
+/// Words of enums of other modules, which know them too.
 macro_rules! shared_words {
     ($($type:ident { $($word:literal => $variant:ident),+ $(,)? })+) => { $(
         impl Words for $type {

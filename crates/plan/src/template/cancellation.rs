@@ -1,6 +1,6 @@
 //! Lets another thread cancel renderings.
 //!
-//! The thread that renders cannot hear of a signal before the rendering ends, so somebody else raises this flag. The meter
+//! The thread that renders cannot hear of a signal before the rendering ends, so another thread raises this flag. The meter
 //! (`limits`) asks it whenever work is paid for. A cancelled rendering is an error (`RenderFault::Cancelled`) that says
 //! nothing about its text: what was decided because of it must be forgotten, and [`Cancellation::took_effect`] tells.
 
@@ -16,7 +16,7 @@ pub struct Cancellation(Arc<Flag>);
 
 #[derive(Debug)]
 struct Flag {
-    /// How many more looks find the flag down; [`NEVER`] while nobody has raised it.
+    /// How many more looks find the flag down; [`NEVER`] while it is not raised.
     looks_left: AtomicU64,
     took_effect: AtomicBool,
 }

@@ -36,7 +36,7 @@ impl TemplateError {
     }
 }
 
-/// Why rendering failed, as far as somebody has to act differently.
+/// Why rendering failed, as far as callers act differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RenderFault {
     /// The text is no valid template.
@@ -45,7 +45,7 @@ pub enum RenderFault {
     Undefined,
     /// It used up its fuel, its bytes or its depth.
     Limit,
-    /// Somebody cancelled it, which says nothing about the text.
+    /// It was cancelled, which says nothing about the text.
     Cancelled,
     /// Anything else: a wrong type, a failed conversion, a division by zero.
     Other,

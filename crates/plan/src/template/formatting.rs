@@ -36,8 +36,8 @@ pub(super) fn places(args: &[Value]) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// Widths are written by whoever writes the text, and a value may be asked for often, so what comes of it is bounded
-/// before it is built.
+/// The author of a text writes its widths, and a value may be asked for often, so the result is bounded before it is
+/// built.
 fn bounded(pattern: &str, mark: char, values: &[Value]) -> Result<(), Error> {
     let widths = pattern.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
     let mut padding = 0usize;

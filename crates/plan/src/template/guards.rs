@@ -1,6 +1,6 @@
 //! Which names an expression has made sure of, when it came out true or false.
 //!
-//! `x is defined and x.y` reads `x.y` only if `x` is there: whoever looks for references wants to know.
+//! `x is defined and x.y` reads `x.y` only if `x` is there: a search for references needs to know.
 
 use minijinja::machinery::ast::{BinOpKind, Expr, UnaryOpKind};
 

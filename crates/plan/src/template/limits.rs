@@ -2,8 +2,8 @@
 //!
 //! Minijinja counts instructions (fuel) and depth. Bytes are ours: every operator, filter, test and method pays for what
 //! it reads (`Cost`) at the one place where it is registered, and for what it builds before it builds. So doubling a
-//! string in a loop, or reading four megabytes in each of its rounds, ends with an error and not with the process. Whoever
-//! pays also looks whether the rendering was cancelled.
+//! string in a loop, or reading four megabytes in each of its rounds, ends with an error and not with the process. Each
+//! payment also checks whether the rendering was cancelled.
 //!
 //! Invariant: the time of one call is at most proportional to what it pays (times a logarithm for sorting).
 
@@ -107,7 +107,7 @@ fn top_weight(value: &Value) -> usize {
 
 /// The weight of a value with all that it holds; `None` if that is more than `most`.
 ///
-/// What is held twice counts twice: whoever reads the value reads it twice.
+/// What is held twice counts twice: a reader of the value reads it twice.
 fn whole_weight(value: &Value, most: usize) -> Option<usize> {
     let mut sum = 0;
     add_weight(value, &mut sum, most, WEIGHED_LEVELS).then_some(sum)
@@ -143,7 +143,7 @@ pub(super) fn charge_items(state: &mut State, items: usize) -> Result<(), Error>
     charge(state, items.saturating_mul(ITEM_BYTES))
 }
 
-/// The error of whoever asks for more than there is.
+/// The error of a template that asks for more than there is.
 pub(super) fn too_large() -> Error {
     Error::new(ErrorKind::OutOfFuel, format!("the template builds more than {} MiB", OUTPUT_BYTES >> 20))
 }

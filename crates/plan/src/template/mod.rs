@@ -1,4 +1,4 @@
-//! Templates and conditions: Jinja2 as people who write Python know it, on minijinja.
+//! Templates and conditions: Jinja2 as Python has it, on minijinja.
 //!
 //! [`Renderer`] holds every text of a plan and renders it with a context; [`parse_template`] and [`parse_condition`]
 //! say before a run what is wrong with a text and what it refers to. Minijinja supplies parser, virtual machine and

@@ -149,7 +149,7 @@ fn syntax_error(error: &Error) -> TemplateError {
 /// Advice for a single `=`, which compares nothing.
 const COMPARE: &str = "write `==` to compare";
 
-/// Says what a condition would look like for those who think in another language.
+/// Says what a condition looks like that was written as in another language.
 fn explain_condition(text: &str, error: TemplateError) -> TemplateError {
     let error = error.without_kind();
     if text.contains("&&") || text.contains("||") || text.contains('!') && !text.contains("!=") {

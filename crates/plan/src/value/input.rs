@@ -36,8 +36,8 @@ impl InputType {
     }
 }
 
-/// Reads an input that nobody declared: words, JSON and whatever Python takes for a number (`007`, `+49`) become
-/// values, as in Conductor. Whoever wants a text declares one.
+/// Reads an input that is not declared: words, JSON and whatever Python takes for a number (`007`, `+49`) become
+/// values, as in Conductor. An input that must stay a text is declared as one.
 pub fn read_by_look(text: &str) -> Value {
     let trimmed = text.trim();
     let as_it_is = || Value::String(text.to_owned());
@@ -65,7 +65,7 @@ pub fn read_by_type(text: &str, input_type: InputType) -> Result<Value, ValueErr
     read.filter(|value| fits_type(value, input_type)).ok_or_else(|| ValueError::new(input_type.name(), text))
 }
 
-/// Reads a mapped input that nobody declared: JSON if it is, else the text.
+/// Reads a mapped input that is not declared: JSON if it is, else the text.
 pub fn read_json_or_text(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }

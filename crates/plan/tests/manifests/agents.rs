@@ -1,4 +1,4 @@
-//! What agents are given: retries, models, tools, criteria; and who puts their answers together.
+//! What agents are given: retries, models, tools, criteria; and what puts their answers together.
 
 use crate::manifests::kit::{agent, agents, errors, node, plan, reduce, text};
 use crate::manifests::world::{compiled, findings, shown};

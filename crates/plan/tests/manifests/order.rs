@@ -1,4 +1,4 @@
-//! Who waits for whom: levels, modes, barriers, batches, partitions.
+//! Which agent waits for which: levels, modes, barriers, batches, partitions.
 
 use crate::manifests::kit::{agent, agents, known, needs, node, plan, reduce, successes};
 use convoke_plan::*;

@@ -96,7 +96,7 @@ fn partitions_by_path_are_names_and_are_counted_at_run_time() {
     assert_eq!(errors(&text), [("workflow::wrong_type", 3)], "{}", shown(&text));
 }
 
-/// How long this thread has computed, whoever else has the machine.
+/// How long this thread has computed, whatever else the machine does.
 fn computed() -> std::time::Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     std::time::Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)

@@ -22,7 +22,7 @@ async fn up(launcher: &Launcher, script: &str) -> (Group, Pipes) {
     (group, pipes)
 }
 
-/// What else is said until everybody who could say something has ended.
+/// What else is said until every process that could say something has ended.
 async fn rest(pipes: &mut Pipes) -> String {
     let mut rest = String::new();
     pipes.stdout.read_to_string(&mut rest).await.unwrap();
@@ -150,7 +150,7 @@ async fn what_a_command_leaves_behind_may_still_speak_for_a_moment() {
     assert_eq!(group.reap().unwrap().code(), Some(0));
 }
 
-/// The supervisor is killed: the command dies with it, and the mark finds those who left its group.
+/// The supervisor is killed: the command dies with it, and the mark finds the processes that left its group.
 #[tokio::test]
 async fn without_its_supervisor_a_command_does_not_go_on() {
     let launcher = Launcher::new("test", OnDrop::Kill);

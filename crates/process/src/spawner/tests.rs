@@ -46,7 +46,7 @@ async fn what_nobody_takes_ends_with_what_it_started() {
     let mut command = Command::new("sh");
     command.args(["-c", "sleep 1000 & wait"]).stdout(Stdio::from(writer));
     let mut starting = Box::pin(start(&spawner, command));
-    // Polled once, so that the order is given, and never again.
+    // Polled once, so that the request is sent, and never again.
     assert!(futures::poll!(&mut starting).is_pending());
     drop(starting);
     // The pipe ends when no process holds it any more: not the shell, and not what it started.

@@ -1,7 +1,7 @@
 //! The connection to an agent: its messages come in as happenings, and files are served on the way, masked as prompts are. We offer
 //! no terminals, so files are all that an agent has from us besides its prompt.
 //!
-//! A task of its own drives the connection for as long as the agent lives, also while nobody follows it.
+//! A task of its own drives the connection for as long as the agent lives, also while no turn is under way.
 
 use super::files::Folder;
 use crate::program::Lines as InputLines;
@@ -84,7 +84,7 @@ async fn serve(
         .name("convoke")
         .on_receive_notification(
             async move |told: SessionNotification, _line| {
-                // Nobody listens any more: the agent is about to end.
+                // It fails where the receiver is gone: the agent is about to end.
                 let _ = happened.send(Happening::Update(Box::new(told.update))).await;
                 Ok(())
             },

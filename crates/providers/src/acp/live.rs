@@ -245,7 +245,7 @@ impl Live {
             sink.report(Report::Noted { code: "permission_denied", message });
             self.denied = Some(permission.in_words());
         }
-        // An agent that is gone is noticed by who waits for its answer.
+        // An agent that is gone is noticed where its answer is waited for.
         let _ = responder.respond(RequestPermissionResponse::new(outcome));
     }
 
@@ -354,7 +354,7 @@ enum Next {
     Answered(Value),
 }
 
-/// Does something during which the agent may tell what was before; nobody wants to hear that again.
+/// Does something during which the agent may tell what was before. That was heard already and is dropped.
 pub async fn unheard<T, F: Future<Output = Result<T, Trouble>>>(
     connection: &mut Connection,
     work: impl FnOnce(ConnectionTo<Agent>) -> F,

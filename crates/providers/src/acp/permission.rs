@@ -51,7 +51,7 @@ impl PermissionRequest {
         call.update(request.tool_call.fields);
         let (about, details) = (Some(about(&call)), details(&call));
         let title = clipped(call.title.trim(), MOST_TITLE);
-        // What agents attach for editors may be large, and nobody here reads it.
+        // What agents attach for editors may be large, and no code here reads it.
         let options = request.options.into_iter().map(|option| option.meta(None)).collect();
         let name = call.name.clone().map(|name| clipped(name.trim(), MOST_TITLE));
         PermissionRequest {
@@ -97,7 +97,7 @@ impl PermissionRequest {
         Some(Decision { about: self.about, option })
     }
 
-    /// What nobody needs to be asked about. A contract goes over what is permitted otherwise.
+    /// The outcome, where no person needs to be asked. A contract goes over what is permitted otherwise.
     pub fn settled(
         &self,
         permissions: Permissions,

@@ -1,4 +1,4 @@
-//! The way to an agent's first turn: who we are, a key where it wants one, and a session.
+//! The way to an agent's first turn: a greeting, a key where it wants one, and a session.
 
 use super::Begin;
 use super::choices;
@@ -38,7 +38,7 @@ pub struct Greeting {
     key: Option<String>,
 }
 
-/// Says who we are and hears what the agent can do.
+/// Greets the agent and hears what it can do.
 pub async fn greet(
     to: &To,
     files: &Files,
@@ -97,7 +97,8 @@ pub async fn offered(
     Ok(opened.config_options.unwrap_or_default())
 }
 
-/// Does what the agent may refuse to who is not logged in, and logs in first if it does and we can.
+/// Does what the agent may refuse to a client that is not logged in. Where it does and there is a key, logs in and repeats
+/// the request.
 async fn let_in<T, F: Future<Output = Result<T, Error>>>(
     to: &To,
     greeting: &Greeting,

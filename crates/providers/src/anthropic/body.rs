@@ -18,7 +18,7 @@ const ADAPTIVE: &str = "thinking";
 const TEMPERATURE: &str = "temperature";
 const TOOL_CHOICE: &str = "tool_choice";
 
-/// The service wants a limit; this is one where nobody gave any.
+/// The service wants a limit; this is the one of requests without any.
 const MAX_TOKENS: u64 = 8192;
 
 /// How the model is asked to think.
@@ -133,7 +133,7 @@ fn blocks(message: &Message, thinks: bool) -> Vec<Value> {
         blocks.push(json!({"type": "text", "text": message.text}));
     }
     blocks.extend(message.tool_calls.iter().map(|call| {
-        // What the model wrote and nobody could read is no object; the service takes nothing else.
+        // Arguments that could not be read are no object; the service takes nothing else.
         let input = Some(call.arguments.value()).filter(Value::is_object).unwrap_or_else(|| json!({}));
         json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
     }));

@@ -31,7 +31,9 @@ impl Gather for Gathering {
             "content_block_start" => {
                 return Ok(self.open(event.index, event.content_block.unwrap_or_default()));
             }
-            "content_block_delta" => return Ok(self.go_on(event.index, event.delta.unwrap_or_default())),
+            "content_block_delta" => {
+                return Ok(self.apply_delta(event.index, event.delta.unwrap_or_default()));
+            }
             "message_delta" => self.end(event.delta.unwrap_or_default(), event.usage),
             "message_stop" => return Ok(Step::Done),
             // The service may add events; `ping` is one.
@@ -94,7 +96,7 @@ impl Gathering {
         }
     }
 
-    fn go_on(&mut self, index: u64, delta: Delta) -> Step {
+    fn apply_delta(&mut self, index: u64, delta: Delta) -> Step {
         match delta.kind.as_str() {
             "text_delta" => self.add_text(delta.text),
             "input_json_delta" => {

@@ -1,8 +1,8 @@
-//! One line of a cassette: who asked, what, and what came of it.
+//! One line of a cassette: the attempt that asked, its request, and the outcome.
 //!
 //! Only what decides an answer is part of the request: model, messages, shape, tools, parameters. Limits of time, seeds
 //! and numbers of attempts are not, so that a slower machine or a retried step finds its answer all the same. Dates,
-//! paths and ids inside messages stay as they are: whoever puts them into a prompt asks another question each time.
+//! paths and ids inside messages stay as they are: a workflow with them in a prompt asks another question each time.
 
 use convoke_agent::redaction::Scrubber;
 use convoke_agent::{Finish, MAX_TOKENS, Message, Provider, Purpose, Reply, Request, ToolCall, ToolSpec};
@@ -23,7 +23,7 @@ pub struct Call {
     /// What the answer was for.
     #[serde(default = "answer", skip_serializing_if = "is_answer")]
     pub purpose: Purpose,
-    /// Who was asked, for people.
+    /// The provider that was asked, for people.
     pub provider: String,
     /// It could be told the shape of answers by its own means, which a prompt may depend on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -46,7 +46,7 @@ pub enum Outcome {
     Reply(RecordedReply),
     /// It did not.
     Failure(Failure),
-    /// Nobody waited for the answer: the step was cancelled, or its time was over.
+    /// The attempt did not wait for the answer: the step was cancelled, or its time was over.
     CutOff,
 }
 
@@ -82,7 +82,7 @@ impl From<RecordedReply> for Reply {
 }
 
 impl Call {
-    /// A call that nobody has answered yet.
+    /// A call without an answer yet.
     pub fn of(request: &Request<'_>, provider: &dyn Provider, scrubber: &Scrubber) -> Call {
         Call {
             step: request.step.to_owned(),

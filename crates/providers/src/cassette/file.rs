@@ -35,10 +35,10 @@ impl Tape {
     /// Begins a cassette in a folder; one that has calls on it is not written over.
     pub fn create(folder: &Path) -> Result<Tape, Failure> {
         if load(folder).is_ok_and(|content| content.is_empty()) {
-            return Tape::go_on(folder);
+            return Tape::resume(folder);
         }
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error.to_string()))?;
-        // Prompts and answers are on it: what they say is nobody else's business, whatever the umask.
+        // Prompts and answers are on it: only the user may read them, whatever the umask.
         let made =
             OpenOptions::new().append(true).create_new(true).mode(0o600).open(folder.join(CASSETTE_FILE));
         let tape = Tape { file: Mutex::new(made.map_err(|error| not_made(folder, &error))?) };
@@ -46,8 +46,8 @@ impl Tape {
         Ok(tape)
     }
 
-    /// Goes on with the cassette in a folder, or begins it.
-    pub fn go_on(folder: &Path) -> Result<Tape, Failure> {
+    /// Resumes the cassette in a folder, or begins it.
+    pub fn resume(folder: &Path) -> Result<Tape, Failure> {
         let path = folder.join(CASSETTE_FILE);
         if !path.exists() {
             return Tape::create(folder);

@@ -74,7 +74,7 @@ impl Provider for Recorded {
                 }
             };
             if let Err(error) = entry.close(&outcome) {
-                // The answer is paid for; losing it as well would help nobody.
+                // The answer is paid for: it is given all the same.
                 let message = format!("this call is missing from the cassette: {error}");
                 sink.report(Report::Noted { code: "recording_failed", message });
             }
@@ -112,7 +112,7 @@ impl Entry<'_> {
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
-            // Nobody is left who could be told.
+            // The caller is gone, so an error cannot be reported.
             self.recorder.tape.write(&call).ok();
         }
     }

@@ -1,6 +1,6 @@
-//! Answers from a cassette instead of asking anybody: no network, no key, no waiting for a model.
+//! Answers from a cassette instead of asking a service: no network, no key, no waiting for a model.
 //!
-//! Who is answered when is decided in `turns`; here calls wait for that and get their replies. Whoever drives the run
+//! `turns` decides which call is answered when; here calls wait for that and get their replies. The driver of the run
 //! passes its events on to [`Replay::observe`] as they are committed.
 
 use super::call::{Call, Outcome, identity, normalised};
@@ -24,7 +24,7 @@ pub struct Replay {
     player: Arc<Player>,
 }
 
-/// The cassette and who waits for it.
+/// The cassette and the calls that wait for it.
 pub(super) struct Player {
     /// Where it lies, for messages.
     pub folder: String,
@@ -151,13 +151,13 @@ impl Player {
         Ok(self.order[place.at])
     }
 
-    /// Changes who waits, and answers whoever's turn it is now.
+    /// Changes which calls wait, and answers those whose turn it is now.
     fn change<T>(&self, change: impl FnOnce(&mut Stage) -> T) -> T {
         let mut stage = self.stage.lock().expect("nobody panics while holding it");
         let result = change(&mut stage);
         while let Some(at) = stage.turns.next() {
             if let Some(sender) = stage.waiting.remove(&at) {
-                // Whoever stopped waiting has left the queue, or is about to.
+                // A call that stopped waiting has left the queue, or is about to.
                 sender.send(()).ok();
             }
         }
@@ -249,13 +249,13 @@ pub(super) fn not_recorded(message: String) -> Failure {
         .hint("record the run again if the change is meant")
 }
 
-/// The failure of something whose answer nobody waited for when it was recorded.
+/// The failure of a call whose attempt did not wait for the answer when it was recorded.
 fn cut_off() -> Failure {
     let message = "the recording was cut off before this request was answered";
     Failure::new(Class::Timeout, message).reason("cut_off")
 }
 
-/// A place in the queue; whoever is dropped while waiting leaves it.
+/// A place in the queue; a call that is dropped while it waits leaves it.
 struct Place<'a> {
     player: &'a Player,
     at: usize,

@@ -83,7 +83,7 @@ impl Left {
         }
     }
 
-    /// A list was written down only when it had changed, so nobody knows how often each was given.
+    /// A list was written down only when it had changed, so how often each was given is unknown.
     fn nobodys(&mut self, is_failure: impl Fn(usize) -> bool) -> Option<usize> {
         match self.nobodys.front() {
             Some(at) if is_failure(*at) => self.nobodys.pop_front(),

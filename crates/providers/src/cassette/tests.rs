@@ -71,7 +71,7 @@ fn scrubber() -> Scrubber {
 }
 
 fn recorder(folder: &Path, replies: &'static str) -> Arc<dyn Provider> {
-    let tape = Tape::go_on(folder).unwrap();
+    let tape = Tape::resume(folder).unwrap();
     Recording::new(Arc::new(Script(replies)), tape, scrubber()).get(&ProviderSettings::default()).unwrap()
 }
 

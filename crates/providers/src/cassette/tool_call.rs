@@ -2,7 +2,7 @@
 //!
 //! What a list depends on is how servers are declared, without where the workflow lies and how long things may take.
 //! What a call depends on is the tool and its arguments; of equal ones, a task gets its own back. Cassettes from before
-//! lines named their tasks have lines of nobody in particular.
+//! lines named their tasks have lines without a task.
 
 use super::call::{first, is_first};
 use convoke_agent::redaction::Scrubber;
@@ -83,7 +83,7 @@ pub enum CallOutcome {
     Result(Given),
     /// No answer came.
     Failure(Failure),
-    /// Nobody waited for the answer: the step was cancelled, or its time was over.
+    /// The attempt did not wait for the answer: the step was cancelled, or its time was over.
     CutOff,
 }
 
@@ -115,7 +115,7 @@ impl ListLine {
 }
 
 impl CallLine {
-    /// A call that nobody has answered yet.
+    /// A call without an answer yet.
     pub fn new(asker: Asker<'_>, begun: u64, request: Value) -> CallLine {
         let (task, attempt) = (Some(asker.task.clone()), asker.attempt);
         CallLine { task, attempt, begun, request, outcome: CallOutcome::CutOff }

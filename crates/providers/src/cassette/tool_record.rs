@@ -2,7 +2,7 @@
 //!
 //! Changes nothing about a call. Every list is written down with the task that asked for it, but what is in it only
 //! when that has changed, however many agents ask. A line that cannot be written is missed by the replay, which says so;
-//! here nobody could be told.
+//! there is no sink here that could be told.
 
 use super::call::identity;
 use super::record::Recorder;

@@ -91,7 +91,7 @@ impl Providers for Nobody {
 }
 
 fn recorder(folder: &Path, answers: Vec<Option<Result<ToolResult, Failure>>>) -> RecordingTools {
-    let tape = Tape::go_on(folder).unwrap();
+    let tape = Tape::resume(folder).unwrap();
     Recording::new(Arc::new(Nobody), tape, scrubber()).tools(Arc::new(FakeTools(Mutex::new(answers))))
 }
 
@@ -254,7 +254,7 @@ async fn what_was_cut_off_waits_until_it_is_cut_off_again() {
     assert!(waiting.as_mut().now_or_never().is_none());
     cancel.cancel();
     assert_eq!(waiting.await.unwrap_err().class, Class::Cancelled);
-    // When every attempt waits and nobody cancels, it is given up.
+    // When every attempt waits and none is cancelled, it is given up.
     let mut first = played.call(by(&asker), &servers, &tool, &arguments, CancellationToken::new());
     assert!(first.as_mut().now_or_never().is_none());
     let event = Event::AttemptLost { task: TaskId("busy".into()), attempt: 1, usage: Usage::default() };
@@ -275,7 +275,7 @@ async fn one_that_was_answered_later_goes_before_one_that_was_cut_off() {
 #[tokio::test]
 async fn calls_of_models_and_tools_share_one_file() {
     let dir = tempfile::tempdir().unwrap();
-    let recording = Recording::new(Arc::new(Nobody), Tape::go_on(dir.path()).unwrap(), scrubber());
+    let recording = Recording::new(Arc::new(Nobody), Tape::resume(dir.path()).unwrap(), scrubber());
     list(&recording.tools(Arc::new(NoTools)), &servers()).await.unwrap();
     let content = file::load(dir.path()).unwrap();
     assert_eq!((content.order.len(), content.lists.len()), (0, 1));
@@ -304,7 +304,7 @@ async fn lines_of_an_old_cassette_are_anybodys() {
 #[tokio::test]
 async fn equal_calls_at_once_get_the_results_they_got() {
     let dir = tempfile::tempdir().unwrap();
-    let recording = Recording::new(Arc::new(Nobody), Tape::go_on(dir.path()).unwrap(), scrubber());
+    let recording = Recording::new(Arc::new(Nobody), Tape::resume(dir.path()).unwrap(), scrubber());
     let (first, later) = tokio::sync::oneshot::channel();
     let tools = recording.tools(Arc::new(Waits(Mutex::new(vec![Some(later), None]))));
     let second = async {
@@ -357,7 +357,7 @@ fn ended(name: &str) -> Stamped {
     }
 }
 
-/// Who makes a call, one after the other.
+/// The tasks that make a call, one after the other.
 fn interleaving() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(0..3_usize, 1..12)
 }
@@ -397,7 +397,7 @@ async fn play(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Equal calls of several tasks, with other results: each task gets its own, whoever is faster today.
+    /// Equal calls of several tasks, with other results: each task gets its own, whichever is faster today.
     #[test]
     fn tasks_get_their_own_results_in_any_interleaving(
         order in interleaving(),

@@ -15,33 +15,33 @@ pub type Attempt = (TaskId, u32);
 /// What is known of a recorded call.
 #[derive(Debug)]
 pub struct Slot {
-    /// Who asked when it was recorded, where that is known.
+    /// The attempt that asked when it was recorded, where that is known.
     by: Option<Attempt>,
-    /// Nobody waited for its answer.
+    /// The attempt did not wait for its answer.
     cut_off: bool,
     /// Of the calls of one task, one that was answered goes before it.
     yields: bool,
     /// Of equal calls that an attempt made at once, which it made first.
     begun: u64,
-    /// Somebody has asked for it.
+    /// An attempt of the replay has asked for it.
     taken: bool,
-    /// It holds nobody up any more.
+    /// It holds no other call up any more.
     done: bool,
 }
 
 impl Slot {
-    /// A call of a model that nobody has asked for.
+    /// A call of a model that no attempt of the replay has asked for.
     pub fn of_model(by: Attempt, cut_off: bool) -> Slot {
         Slot { by: Some(by), cut_off, yields: false, begun: 0, taken: false, done: cut_off }
     }
 
-    /// A call of a tool that nobody has asked for. A run that was interrupted and went on has recorded it twice, and a
-    /// model that hears of the first would say something else than it did.
+    /// A call of a tool that no attempt of the replay has asked for. A run that was interrupted and went on has recorded it
+    /// twice, and a model that hears of the first would say something else than it did.
     pub fn of_tool(by: Option<Attempt>, cut_off: bool, begun: u64) -> Slot {
         Slot { by, cut_off, yields: cut_off, begun, taken: false, done: cut_off }
     }
 
-    /// How near it is to whoever asks, the nearest first: the task's own, those of nobody in particular, others'.
+    /// How near it is to the asking attempt, the nearest first: the task's own, those without a task, other tasks'.
     fn distance(&self, asker: &Attempt) -> (u8, bool, bool, u64) {
         match &self.by {
             Some((task, attempt)) if *task == asker.0 => (0, self.yields, *attempt != asker.1, self.begun),
@@ -51,7 +51,7 @@ impl Slot {
     }
 }
 
-/// Who waits, and whose turn it is.
+/// Which calls wait, and which one is answered next.
 #[derive(Debug, Default)]
 pub struct Turns {
     slots: Vec<Slot>,
@@ -77,7 +77,7 @@ impl Turns {
         turns
     }
 
-    /// Somebody asks: the recorded call that answers, or `None` if there is none left.
+    /// An attempt asks: the recorded call that answers, or `None` if there is none left.
     ///
     /// Equal requests are answered in their recorded order, but an attempt gets its own answer before others'.
     pub fn ask(&mut self, request: &str, asker: &Attempt) -> Option<usize> {
@@ -94,7 +94,7 @@ impl Turns {
         self.by_request.get(request).map_or(0, Vec::len)
     }
 
-    /// Somebody no longer waits.
+    /// An attempt no longer waits.
     pub fn leave(&mut self, at: usize) {
         if self.held.remove(&at).is_some() {
             self.slots[at].done = true;
@@ -125,7 +125,7 @@ impl Turns {
         }
     }
 
-    /// The call that is to be answered now, if it is anybody's turn.
+    /// The call that is to be answered now, if there is one.
     pub fn next(&mut self) -> Option<usize> {
         if self.undigested.is_some() {
             return None;
@@ -139,7 +139,7 @@ impl Turns {
             None if self.is_stuck() => *self.held.keys().next()?,
             _ => return None,
         };
-        // Whoever comes later for one of these is late, and gets it at once.
+        // An attempt that asks for one of these later is late, and gets it at once.
         self.slots[..=at].iter_mut().filter(|slot| !slot.taken).for_each(|slot| slot.done = true);
         self.slots[at].done = true;
         // One that has made several calls at once goes on when it has all their answers.
@@ -148,7 +148,7 @@ impl Turns {
         Some(at)
     }
 
-    /// Whether nothing can happen before somebody is answered: every open attempt waits, and no step for a moment.
+    /// Whether nothing can happen before a call is answered: every open attempt waits, and no step for a moment.
     fn is_stuck(&self) -> bool {
         let held: HashSet<&Attempt> = self.held.values().collect();
         let are_open = held.iter().all(|attempt| self.open.contains(*attempt));

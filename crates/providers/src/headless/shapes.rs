@@ -47,7 +47,7 @@ pub enum Sign {
 pub struct Shape {
     /// Reads a line that is its own.
     pub read: fn(&Value) -> Option<Vec<Sign>>,
-    /// Whether it is the rule for commands that nobody knows.
+    /// Whether it is the rule for commands without a rule of their own.
     pub is_general: bool,
 }
 

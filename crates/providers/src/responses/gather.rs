@@ -1,6 +1,6 @@
 //! Puts the events of OpenAI's responses together.
 //!
-//! The last event holds everything again; pieces only serve those who watch, and services whose last event is bare.
+//! The last event holds everything again; pieces only serve watchers, and services whose last event is bare.
 
 use crate::fault::Fault;
 use crate::parts::Parts;

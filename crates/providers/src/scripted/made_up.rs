@@ -1,4 +1,4 @@
-//! Answers that nobody gave: the same for the same question, and of the declared shape.
+//! Answers that no model gave: the same for the same question, and of the declared shape.
 //!
 //! Everything is the simplest thing that fits, and what decides between ways (booleans, choices) is the first or true,
 //! so that loops which wait for approval end. What names something else is left empty: it would name nothing.

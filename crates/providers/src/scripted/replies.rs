@@ -135,7 +135,7 @@ fn used_before(request: &Request<'_>) -> usize {
         return turns;
     }
     let visits = request.task.segments().last().map_or(1, |segment| segment.visit);
-    // An answer that nobody heard was not used.
+    // An attempt that was cut off has used no answer.
     let before = visits.saturating_sub(1) + request.attempt.saturating_sub(1 + request.cut_off);
     turns.max(before as usize)
 }

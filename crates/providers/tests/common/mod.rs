@@ -224,7 +224,7 @@ async fn serve(
         let acts = answers.lock().unwrap().pop_front().expect("one request more than expected");
         for act in acts {
             match act {
-                // A client that has hung up is noticed by who waits for that.
+                // A client that has hung up is noticed where that is waited for.
                 Act::Send(text) => drop(stream.write_all(text.as_bytes()).await),
                 Act::Raw(bytes) => drop(stream.write_all(&bytes).await),
                 Act::Close => return,
@@ -258,7 +258,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<(String, Value)> {
     Some((head, serde_json::from_slice(&bytes[head_end..]).unwrap()))
 }
 
-/// The head of a streamed answer whose length nobody knows.
+/// The head of a streamed answer of unknown length.
 pub fn stream_head() -> Act {
     Act::Send(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".into(),

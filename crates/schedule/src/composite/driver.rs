@@ -51,7 +51,7 @@ impl Scheduler {
                 self.end_frame_by(if whole_run { FrameIx(0) } else { own }, Some(by), failure);
             }
             Step::Revisit(on) => self.todo(Todo::Group(on)),
-            Step::WhenIdle(on) => self.look_later(self.tasks[on].place.frame),
+            Step::WhenIdle(on) => self.check_when_idle(self.tasks[on].place.frame),
             Step::Outside(on, command) => self.ask_outside(on, command),
             Step::Then(next) => {
                 let steps = next(&self.view(outputs));

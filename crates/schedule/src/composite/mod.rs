@@ -79,8 +79,8 @@ impl State {
 
     /// The composite that a task works for, if it is a child.
     pub(crate) fn composite_above(&self, child: TaskIx) -> Option<Arc<dyn Composite>> {
-        let (task, about) = self.parent_of(child).zip(self.child_kind(child))?;
-        self.composite_for(task, about)
+        let (task, kind) = self.parent_of(child).zip(self.child_kind(child))?;
+        self.composite_for(task, kind)
     }
 
     /// The outermost composite of the same kind around a task.

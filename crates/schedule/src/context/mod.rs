@@ -193,7 +193,7 @@ impl View<'_> {
         let composite = self.composite_above(task);
         let added = composite.map(|composite| composite.names(self, task, roots, &mut names)).transpose()?;
         if added != Some(true) {
-            self.add_kept(frame, roots, &mut names);
+            self.add_pipeline_names(frame, roots, &mut names);
         }
         self.summary_sources(task, &mut names);
         Ok(names)
@@ -311,7 +311,7 @@ impl View<'_> {
             }
         }
         self.add_unfinished(frame, roots, &mut names);
-        self.add_kept(frame, roots, &mut names);
+        self.add_pipeline_names(frame, roots, &mut names);
         self.add_ending(frame, roots, &mut names);
         names
     }

@@ -1,7 +1,7 @@
-//! What is known of the agents of a manifest when its run ends: who is missing, and what fan-outs have run.
+//! What is known of the agents of a manifest when its run ends: which agents gave nothing, and what fan-outs have run.
 //!
 //! An agent's failure ends its own branch and no more, so nothing else would tell of it where its output is no source of
-//! the answer. Invariant: whoever was to work and gave nothing is named exactly once.
+//! the answer. Invariant: an agent that was to work and gave nothing is named exactly once.
 
 use crate::context::map_value;
 use crate::state::{End, FrameIx, State, TaskIx, TaskState};
@@ -20,7 +20,7 @@ impl State {
     /// Whether an agent of a manifest gave nothing.
     pub(crate) fn lacks_agents(&self, frame: FrameIx) -> bool {
         self.workflow_in(frame).manifest
-            && self.frame(frame).steps.iter().any(|step| !self.absent_in(*step).is_empty())
+            && self.frame(frame).steps.iter().any(|step| !self.without_output(*step).is_empty())
     }
 
     /// `{missing, names}`.
@@ -35,13 +35,13 @@ impl State {
         map_value([("missing", missing.collect::<Vec<_>>().into()), ("names", map_value(names))])
     }
 
-    /// What the last merge did without, then everybody else who gave nothing.
+    /// What the last merge did without, then all other tasks that gave nothing.
     fn missing_in(&self, frame: FrameIx) -> Vec<Missing> {
         let steps = &self.frame(frame).steps;
         let merged = steps.iter().rev().find_map(|step| self.tasks[*step].merging.as_deref());
         let mut missing: Vec<Missing> = merged.map(|merging| merging.missing.clone()).unwrap_or_default();
         let mut known: HashSet<TaskId> = missing.iter().map(|missing| missing.task.clone()).collect();
-        for task in steps.iter().flat_map(|step| self.absent_in(*step)) {
+        for task in steps.iter().flat_map(|step| self.without_output(*step)) {
             let absence = self.absence(task);
             if known.insert(absence.task.clone()) {
                 missing.push(absence);
@@ -50,9 +50,9 @@ impl State {
         missing
     }
 
-    /// Who gave nothing of a step: itself, or members of a group. A failed group gave nothing as a whole, unless each of
+    /// The tasks of a step that gave nothing: itself, or members of a group. A failed group gave nothing as a whole, unless each of
     /// its members says why.
-    fn absent_in(&self, step: TaskIx) -> Vec<TaskIx> {
+    fn without_output(&self, step: TaskIx) -> Vec<TaskIx> {
         let gave_nothing = |task: &TaskIx| !self.tasks[*task].succeeded();
         if self.tasks[step].hook {
             return Vec::new();

@@ -17,7 +17,7 @@ impl Scheduler {
         }
         let frame = self.tasks[task].place.frame;
         if self.frame(frame).ending.is_some() || self.frame(frame).stage == Stage::Closed {
-            return self.look_later(frame);
+            return self.check_when_idle(frame);
         }
         match end {
             End::Succeeded if self.tasks[task].place.within.is_none() => self.follow_success(task, outputs),
@@ -38,7 +38,7 @@ impl Scheduler {
                 message,
             });
         }
-        self.look_later(self.tasks[task].place.frame);
+        self.check_when_idle(self.tasks[task].place.frame);
     }
 
     /// First match wins; no routes ends the branch; routes of which none matches fail the workflow.
@@ -67,7 +67,7 @@ impl Scheduler {
             }
         }
         if node.routes.is_empty() || matches!(node.kind, Kind::Gate(_)) {
-            return self.look_later(frame);
+            return self.check_when_idle(frame);
         }
         let message = format!("no route of step `{}` matches its output", node.name);
         let failure = Failure::new(Class::Fatal, message)
@@ -95,7 +95,7 @@ impl Scheduler {
             return self.take_steps(steps, outputs);
         }
         if self.is_tolerated(task) {
-            return self.look_later(frame);
+            return self.check_when_idle(frame);
         }
         self.end_frame_by(frame, Some(task), failure);
     }

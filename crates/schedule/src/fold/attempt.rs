@@ -144,7 +144,7 @@ impl State {
         let mut next = Some(self.tasks[task].place.frame);
         while let Some(ix) = next {
             self.frame_mut(ix).usage += *usage;
-            self.look_later(ix);
+            self.check_when_idle(ix);
             next = self.frame(ix).parent.map(|task| self.tasks[task].place.frame);
         }
     }

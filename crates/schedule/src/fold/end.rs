@@ -45,7 +45,7 @@ impl State {
         if let Some(frame) = self.tasks[task].frame {
             self.frame_mut(frame).ending = Some(FrameEnding::Cancelled(cause.clone()));
             self.frame_mut(frame).swept = false;
-            self.look_later(frame);
+            self.check_when_idle(frame);
         }
         self.todo(Todo::Group(task));
         Ok(())
@@ -119,7 +119,7 @@ impl State {
         if frame.stage == Stage::Opening && frame.ending.is_none() {
             self.enter(frame_ix);
         }
-        self.look_later(frame_ix);
+        self.check_when_idle(frame_ix);
     }
 
     pub(super) fn unqueue(&mut self, task: TaskIx) {

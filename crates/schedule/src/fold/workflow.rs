@@ -25,7 +25,7 @@ impl State {
             Some(Hook::Run(node)) => self.add_hook(frame, node, HookPoint::OnStart),
             _ => self.enter(frame),
         }
-        self.look_later(frame);
+        self.check_when_idle(frame);
     }
 
     pub(super) fn add_hook(&mut self, frame: FrameIx, node: NodeIx, hook: HookPoint) {
@@ -125,7 +125,7 @@ impl State {
             }
             self.make_ready(step);
         }
-        self.look_later(frame);
+        self.check_when_idle(frame);
     }
 
     /// A step of a workflow (not a member of a group).
@@ -200,7 +200,7 @@ impl State {
             self.count_visit(frame, node);
             self.make_ready(next);
         }
-        self.look_later(frame);
+        self.check_when_idle(frame);
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl State {
         if self.frame(frame).ending.is_none() {
             self.frame_mut(frame).ending = Some(FrameEnding::Stated(ending.clone()));
         }
-        self.look_later(frame);
+        self.check_when_idle(frame);
         Ok(())
     }
 
@@ -220,7 +220,7 @@ impl State {
                 root.ending = Some(FrameEnding::Stopped { now });
                 root.swept = false;
             }
-            self.look_later(FrameIx(0));
+            self.check_when_idle(FrameIx(0));
         }
         Ok(())
     }

@@ -83,9 +83,9 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
         Event::RouteTaken { from, .. } => !open.contains(from),
         _ => true,
     };
-    if let Event::ChildrenSpawned { task, children: questions } = &mut stamped.event {
-        forget_roles(task, questions, restarted);
-        if questions.is_empty() {
+    if let Event::ChildrenSpawned { task, children } = &mut stamped.event {
+        forget_roles(task, children, restarted);
+        if children.is_empty() {
             return None;
         }
     }
@@ -164,9 +164,9 @@ fn task_of(event: &Event) -> Option<&TaskId> {
     }
 }
 
-/// A role that begins anew is asked anew, when its time comes. Everything else that was asked stays asked.
-fn forget_roles(task: &TaskId, questions: &mut Vec<ChildSpec>, restarted: &HashSet<&TaskId>) {
+/// A role that begins anew is spawned anew, when its time comes. All other children stay.
+fn forget_roles(task: &TaskId, children: &mut Vec<ChildSpec>, restarted: &HashSet<&TaskId>) {
     let is_role =
-        |question: &ChildSpec| matches!(question.kind, ChildKind::Role { .. } | ChildKind::Collect { .. });
-    questions.retain(|question| !is_role(question) || !restarted.contains(&question.child_of(task)));
+        |child: &ChildSpec| matches!(child.kind, ChildKind::Role { .. } | ChildKind::Collect { .. });
+    children.retain(|child| !is_role(child) || !restarted.contains(&child.child_of(task)));
 }

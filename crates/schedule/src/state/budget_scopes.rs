@@ -8,7 +8,7 @@ use convoke_plan::{Kind, Limits, Node, Plan, Workflow, WorkflowIx};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Whose a budget is.
+/// What a budget belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
     /// The run's.
@@ -24,11 +24,11 @@ pub enum Owner {
         /// The file it stands in, where steps of other files have budgets under the same name.
         file: Option<Arc<str>>,
     },
-    /// The run's, as the machine's owner says for runs whose file says nothing.
+    /// The run's, by the configuration, for runs whose file states none.
     AnyRun,
     /// A tenant's, in a day.
     Tenant(Arc<str>),
-    /// Everybody's, in a day.
+    /// That of all runs, in a day.
     Day,
 }
 
@@ -77,7 +77,7 @@ impl ConfiguredBudgets {
 /// A budget that a task draws from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetScope {
-    /// Whose it is.
+    /// What it belongs to.
     pub owner: Owner,
     /// How much.
     pub budget: Budget,
@@ -191,7 +191,7 @@ impl Namesakes {
         )
     }
 
-    /// Whose the budget of a step is.
+    /// What the budget of a step belongs to.
     fn owner(&self, workflow: WorkflowIx, step: &Arc<str>) -> Owner {
         let file = self.0.get(&(workflow, step.clone())).cloned();
         Owner::Step { name: step.clone(), file }

@@ -24,7 +24,7 @@ pub(crate) struct WorkflowIndex {
     pub budgeted: bool,
     /// For each phase that edges lead back to, its further rounds, in order.
     pub rounds: HashMap<NodeIx, Vec<NodeIx>>,
-    /// For each node, whom it needs and at which positions of its list, by whom.
+    /// For each node, the nodes that it needs, sorted, each with its position in the node's list.
     needs: Vec<Vec<(NodeIx, u32)>>,
 }
 

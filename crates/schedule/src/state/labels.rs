@@ -43,7 +43,7 @@ impl State {
         None
     }
 
-    /// The tenant on whose account a task runs.
+    /// The tenant that a task is charged to.
     pub fn tenant(&self, task: TaskIx) -> Option<Arc<str>> {
         self.labels(task).tenant
     }

@@ -315,8 +315,8 @@ impl State {
         }
     }
 
-    /// A workflow may have come to its end; that is seen only when nothing else is left to look at.
-    pub(crate) fn look_later(&mut self, frame: FrameIx) {
+    /// A workflow may have come to its end; that is checked only when the agenda is empty.
+    pub(crate) fn check_when_idle(&mut self, frame: FrameIx) {
         if !std::mem::replace(&mut self.frame_mut(frame).listed, true) {
             self.frame_agenda.push_back(frame);
         }

@@ -1,14 +1,14 @@
 //! Attempts: each asks for its calls, makes them, writes down what it has used, and ends.
 //!
-//! What the engine's `Line` does for an attempt is done here: before each call its lease is looked at, and a call that is given up
-//! says so.
+//! What the engine's link does for an attempt is done here: before each call its lease is looked at, and a call that is given
+//! up says so.
 
 use super::Machine;
 use super::agenda::{Happening, Life, Step};
 use super::sabotage::Sabotage;
 use super::scenario::{INPUT, MODEL, OUTPUT, PRICE, WORST};
 use super::service::LONGEST;
-use super::table::Footing;
+use super::table::LeaseStatus;
 use convoke_agent::{Admitted, CallDemand, Report, TurnRecord};
 use convoke_engine::{Calls, Terms, What};
 use convoke_govern::Outcome;
@@ -31,7 +31,7 @@ pub(super) struct Attempt {
     written: Option<oneshot::Receiver<()>>,
     /// The call that is being made.
     call: Option<u64>,
-    /// What it has used since its last page.
+    /// What it has used since its last turn record.
     usage: Usage,
 }
 
@@ -103,7 +103,7 @@ impl Machine<'_> {
         self.say(life, What::CallAsked { task, attempt: number, demand, reply });
     }
 
-    /// Attempts hear what they have asked: whether a call may be made, whether a page is on disk.
+    /// Attempts hear what they have asked: whether a call may be made, whether a turn record is on disk.
     pub(super) fn hear_answers(&mut self, life: Life) {
         let tasks: Vec<_> = self.process(life).attempts.keys().copied().collect();
         for task in tasks {
@@ -135,12 +135,15 @@ impl Machine<'_> {
         let Some(attempt) = self.attempt(life, task, number) else { return };
         let fence = attempt.fence;
         let ignores = self.is_sabotaged(Sabotage::IgnoresFence);
-        match fence.filter(|_| !ignores).map_or(Footing::Good, |fence| self.table.footing(fence, now)) {
-            Footing::Good => self.call(life, task, number),
-            Footing::Late => {
+        match fence
+            .filter(|_| !ignores)
+            .map_or(LeaseStatus::Good, |fence| self.table.lease_status(fence, now))
+        {
+            LeaseStatus::Good => self.call(life, task, number),
+            LeaseStatus::Late => {
                 self.at(now + Duration::from_millis(20), Happening::In(life, Step::Sends(task, number)));
             }
-            Footing::Lost => {
+            LeaseStatus::Lost => {
                 let failure = Failure::new(Class::Cancelled, "its lease ran out").reason(reason::FENCED);
                 self.tally.fenced += 1;
                 self.fail(life, task, failure);

@@ -26,7 +26,7 @@ impl Machine<'_> {
             Effect::CallEnded(service) => self.samples.call_ended(service, life),
             Effect::ReportSample { service, sample } => self.report_sample(life, &service, &sample),
             Effect::Pause { service, pause } => self.pause(&service, pause),
-            // Nobody stops a run, asks for more money, looks for files or shares a project here.
+            // No simulated run is stopped, asks for more money, looks for files or shares a project.
             Effect::StopCalls | Effect::Allow { .. } | Effect::LookUpFiles(..) | Effect::Patch { .. } => {
                 unreachable!("nothing of these runs leads to it")
             }
@@ -34,7 +34,7 @@ impl Machine<'_> {
     }
 
     fn request(&mut self, life: Life, request: RequestNo, wants: Vec<Want>) {
-        let news = match self.table.request(life, request, wants, self.now) {
+        let fact = match self.table.request(life, request, wants, self.now) {
             None => return,
             Some(Answer::Queued { on }) => CapacityFact::Queued { request, on },
             Some(Answer::Unpaid { budget }) => {
@@ -43,7 +43,7 @@ impl Machine<'_> {
             }
             Some(Answer::Never { why }) => CapacityFact::Refused { request, why },
         };
-        self.soon(500, Happening::In(life, Step::Hears(What::Capacity(news))));
+        self.soon(500, Happening::In(life, Step::Hears(What::Capacity(fact))));
     }
 
     fn give_back(&mut self, life: Life, back: &Return) {
@@ -71,7 +71,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn fetches(&mut self, life: Life, request: RequestNo, fence: u64) {
-        let news = match self.table.fetch(fence, self.now) {
+        let fact = match self.table.fetch(fence, self.now) {
             // The request was taken back meanwhile, and its lease with it.
             None => return,
             Some(false) => {
@@ -84,7 +84,7 @@ impl Machine<'_> {
                 CapacityFact::Granted { request, fence: Fence(fence) }
             }
         };
-        self.say(life, What::Capacity(news));
+        self.say(life, What::Capacity(fact));
     }
 
     /// Renews leases, and looks at what waits for money.
@@ -122,7 +122,7 @@ impl Machine<'_> {
 
     fn pause(&mut self, service: &str, pause: Duration) {
         self.tally.paused += 1;
-        self.table.shut(&learned_name(service), self.now + pause);
+        self.table.pause(&learned_name(service), self.now + pause);
         self.tell_all(true);
     }
 
@@ -138,11 +138,11 @@ impl Machine<'_> {
     pub(super) fn looks(&mut self, life: Life) {
         let services: Vec<String> = self.process(life).services.keys().cloned().collect();
         for service in services {
-            let until = self.table.shut_until(&learned_name(&service), self.now);
+            let until = self.table.paused_until(&learned_name(&service), self.now);
             let now = self.now;
-            let heeded = self.process(life).services.get_mut(&service).expect("listed just now");
-            if let Some(until) = until.filter(|until| *until > heeded.shut) {
-                heeded.shut = until;
+            let subscribed = self.process(life).services.get_mut(&service).expect("listed just now");
+            if let Some(until) = until.filter(|until| *until > subscribed.paused_until) {
+                subscribed.paused_until = until;
                 let (service, pause) = (service.clone(), until.since(now));
                 self.say(life, What::Capacity(CapacityFact::Paused { service, pause }));
             }
@@ -157,9 +157,9 @@ impl Machine<'_> {
     fn tell_learned(&mut self, life: Life, service: &str, change: Option<Change>, reason: LimitReason) {
         let knowledge = self.samples.known(service);
         let limit = knowledge.known().map_or(NO_LIMIT, |_| knowledge.limit());
-        let Some(heeded) = self.process(life).services.get_mut(service) else { return };
-        heeded.told = knowledge.told();
-        let before = std::mem::replace(&mut heeded.limit, limit);
+        let Some(subscribed) = self.process(life).services.get_mut(service) else { return };
+        subscribed.told = knowledge.told();
+        let before = std::mem::replace(&mut subscribed.limit, limit);
         if before == limit && change.is_none() {
             return;
         }

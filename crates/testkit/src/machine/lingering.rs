@@ -1,4 +1,4 @@
-//! What was used of rates and budgets, which stays taken for a time whoever is alive then.
+//! What was used of rates and budgets. It stays taken for a time, also when its process has ended.
 
 use convoke_engine::Want;
 use convoke_model::Timestamp;
@@ -22,7 +22,7 @@ impl Lingering {
         self.ends.insert((until, self.order), (want.of.name.clone(), want.count));
     }
 
-    /// Nobody says what was used: all that was reserved, for a window from now on.
+    /// The use is not reported: all that was reserved counts, for a window from now on.
     pub fn keep_all(&mut self, wants: &[Want], now: Timestamp) {
         let counted = wants.iter().filter_map(|want| Some((want, want.of.window?)));
         counted.for_each(|(want, window)| self.keep(want, now + window));

@@ -19,17 +19,17 @@ pub(super) struct Commit {
     pub effects: Vec<Effect>,
 }
 
-/// A service, as a process knows it.
+/// A service that a process is subscribed to, as the process knows it.
 #[derive(Debug)]
-pub(super) struct Heeded {
-    pub shut: Timestamp,
+pub(super) struct Subscribed {
+    pub paused_until: Timestamp,
     pub limit: u64,
     pub told: u64,
 }
 
-impl Default for Heeded {
-    fn default() -> Heeded {
-        Heeded { shut: Timestamp(0), limit: NO_LIMIT, told: NO_LIMIT }
+impl Default for Subscribed {
+    fn default() -> Subscribed {
+        Subscribed { paused_until: Timestamp(0), limit: NO_LIMIT, told: NO_LIMIT }
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Process {
     pub crowded: bool,
     /// Leases that it was given and has not heard of.
     pub coming: BTreeSet<u64>,
-    pub services: BTreeMap<String, Heeded>,
+    pub services: BTreeMap<String, Subscribed>,
     /// Services that it was told to leave alone, and until when.
     pub paused: BTreeMap<String, Timestamp>,
     /// Attempts whose performers are silent and may still be at work, with their leases.

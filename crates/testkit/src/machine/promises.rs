@@ -3,7 +3,7 @@
 use super::Machine;
 use super::agenda::Life;
 use super::process::Commit;
-use super::table::{Footing, LIVES, SLOTS_OF_RUNS};
+use super::table::{LIVES, LeaseStatus, SLOTS_OF_RUNS};
 use convoke_agent::Admitted;
 use convoke_engine::budget::Spending;
 use convoke_engine::{Calls, Effect};
@@ -14,8 +14,8 @@ impl Machine<'_> {
     /// A lease that was lost sends no call.
     pub(super) fn judge_sending(&mut self, life: Life, task: TaskIx) {
         let fence = self.process(life).attempts[&task].fence.expect("the machine is shared");
-        let footing = self.table.footing(fence, self.now);
-        assert_ne!(footing, Footing::Lost, "a call is sent on lease {fence}, which ran out");
+        let status = self.table.lease_status(fence, self.now);
+        assert_ne!(status, LeaseStatus::Lost, "a call is sent on lease {fence}, which ran out");
     }
 
     /// Each call under way has a lease of its own, where calls are limited.
@@ -29,7 +29,7 @@ impl Machine<'_> {
         assert!(calls <= leases, "{calls} calls are under way on {leases} leases of {life:?}");
     }
 
-    /// A turn lets nobody call a service that the process was told before to leave alone, and begins nothing without a place.
+    /// A turn lets no attempt call a service whose pause the process knew of before, and begins nothing without a run slot.
     pub(super) fn judge_turn(&mut self, life: Life, effects: &[Effect]) {
         let now = self.now;
         let is_call = |effect: &Effect| match effect {

@@ -26,7 +26,7 @@ impl Samples {
         Knowledge::of_words(&self.words.get(service).copied().unwrap_or([0; 19]))
     }
 
-    /// Begins with what an earlier run knew, if nobody knows anything.
+    /// Begins with what an earlier run knew, if no process knows anything.
     pub fn recall(
         &mut self,
         service: &str,

@@ -61,7 +61,7 @@ pub struct Scenario {
     pub(super) runs: Vec<(Arc<Plan>, u32)>,
     pub(super) limits: Limits,
     pub(super) weather: Weather,
-    /// So many calls at once are good for the service, which nobody is told.
+    /// So many calls at once are good for the service; no process is told.
     pub(super) good_for: Option<u64>,
     pub(super) sabotage: Option<Sabotage>,
     pub(super) random: Random,

@@ -1,8 +1,9 @@
 //! What the processes of a machine share, as a model of `capacity`: limits, leases with fencing tokens, and a wait queue.
 //!
-//! A lease lives until a time after the last heartbeat of its process. One that ran out before it was fetched is free at once; one
-//! that was in use stays counted (quarantine) until nothing can be running on it any more. What was used of rates and budgets
-//! lingers. The leases of a process that is gone are free at once, unless another process performs one of its attempts still.
+//! A lease lives until a time after the last heartbeat of its process. One that ran out before it was fetched is free at once;
+//! one that was in use stays counted (quarantine) until nothing can be running on it any more. What was used of rates and
+//! budgets lingers. The leases of a process that is gone are free at once, unless another process performs one of its attempts
+//! still.
 
 use super::agenda::Life;
 use super::lingering::Lingering;
@@ -23,7 +24,7 @@ pub(super) const QUARANTINE: Duration = Duration::from_secs(30);
 
 /// How good a lease is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Footing {
+pub(super) enum LeaseStatus {
     Good,
     /// It waits for a heartbeat.
     Late,
@@ -32,7 +33,7 @@ pub(super) enum Footing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nobody has fetched it.
+    /// Its process has not fetched it yet.
     Granted,
     Used,
     Quarantined,
@@ -63,7 +64,7 @@ pub(super) struct Table {
     limits: BTreeMap<String, u64>,
     lingering: Lingering,
     /// Until when nothing is granted of a resource.
-    shut: BTreeMap<String, Timestamp>,
+    paused: BTreeMap<String, Timestamp>,
     /// What each process has asked for so far.
     known: BTreeSet<(Life, String)>,
     /// Leases that ended by themselves, and whose they were if that has fetched them; and those that went back.
@@ -164,7 +165,7 @@ impl Table {
             let name = &want.of.name;
             let out = if self.sabotage == Some(Sabotage::GrantsTooMuch) { 0 } else { self.out(name) };
             let taken = out + self.lingering.of(name);
-            taken + want.count > self.limit(name) || self.shut_until(name, now).is_some()
+            taken + want.count > self.limit(name) || self.paused_until(name, now).is_some()
         };
         wants.iter().find(lacks).map(|want| want.of.name.clone())
     }
@@ -226,12 +227,12 @@ impl Table {
         self.leases.get(&fence).is_none_or(|lease| lease.state == State::Quarantined)
     }
 
-    pub fn footing(&self, fence: u64, now: Timestamp) -> Footing {
+    pub fn lease_status(&self, fence: u64, now: Timestamp) -> LeaseStatus {
         match self.leases.get(&fence).filter(|lease| lease.state == State::Used) {
-            Some(lease) if now >= lease.expires => Footing::Lost,
-            Some(lease) if now + LIVES / 2 >= lease.expires => Footing::Late,
-            Some(_) => Footing::Good,
-            None => Footing::Lost,
+            Some(lease) if now >= lease.expires => LeaseStatus::Lost,
+            Some(lease) if now + LIVES / 2 >= lease.expires => LeaseStatus::Late,
+            Some(_) => LeaseStatus::Good,
+            None => LeaseStatus::Lost,
         }
     }
 
@@ -270,13 +271,13 @@ impl Table {
     }
 
     /// Nothing is granted of a resource until then. Later only.
-    pub fn shut(&mut self, name: &str, until: Timestamp) {
-        let known = self.shut.entry(name.to_owned()).or_default();
+    pub fn pause(&mut self, name: &str, until: Timestamp) {
+        let known = self.paused.entry(name.to_owned()).or_default();
         *known = until.max(*known);
     }
 
-    pub fn shut_until(&self, name: &str, now: Timestamp) -> Option<Timestamp> {
-        self.shut.get(name).copied().filter(|until| now < *until)
+    pub fn paused_until(&self, name: &str, now: Timestamp) -> Option<Timestamp> {
+        self.paused.get(name).copied().filter(|until| now < *until)
     }
 
     pub fn set_limit(&mut self, name: &str, limit: u64) -> bool {
@@ -304,7 +305,7 @@ impl Table {
             State::Granted => lease.expires,
             State::Used | State::Quarantined => lease.expires + QUARANTINE,
         });
-        ends.chain(self.lingering.next()).chain(self.shut.values().copied()).filter(|at| *at > now).min()
+        ends.chain(self.lingering.next()).chain(self.paused.values().copied()).filter(|at| *at > now).min()
     }
 
     /// What a process has fetched and holds: fencing tokens, and of what.
@@ -321,7 +322,7 @@ impl Table {
         own.map(|(.., wants)| wants.iter().map(|want| want.of.name.clone()).collect()).collect()
     }
 
-    /// Whether nobody waits, and nothing is held a while from now.
+    /// Whether no process waits, and nothing is held a while from now.
     pub fn is_empty_after(&mut self, now: Timestamp) -> bool {
         self.sweep(now + LIVES + QUARANTINE);
         self.waiting.is_empty() && self.leases.is_empty()

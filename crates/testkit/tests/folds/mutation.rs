@@ -1,4 +1,4 @@
-//! Journals that nobody wrote: events are lost, doubled, moved, mixed up, changed, or made up.
+//! Journals that no engine wrote: events are lost, doubled, moved, mixed up, changed, or made up.
 //!
 //! Events are changed as JSON, so that every field of every kind is reached, also those that are yet to come.
 

@@ -1,6 +1,6 @@
 //! Random goals of which something fails: cut off, stopped or ended anywhere, and resumed when nothing fails any more.
 //!
-//! What models say depends on the seed and on who is asked, never on when, so that a run can be repeated in part.
+//! What models say depends on the seed and on the task that asks, never on when, so that a run can be repeated in part.
 
 use crate::goals::kit::*;
 use convoke_model::{
@@ -34,7 +34,7 @@ fn some_tasks(random: &mut Random, most: u64, broken: bool) -> Vec<Value> {
     tasks
 }
 
-/// What somebody says; with `broken` some of them fail.
+/// What the model of a task says; with `broken` some of them fail.
 fn says(seed: u64, broken: bool, id: &str, prompt: &str) -> Result<Value, Class> {
     let mut random = chance(seed, id);
     let role = id.rsplit('/').next().and_then(|last| last.split('[').next()).unwrap_or_default();
@@ -99,7 +99,7 @@ fn limit(seed: u64) -> u32 {
 struct Known {
     items: HashMap<TaskId, Item>,
     succeeded: HashSet<TaskId>,
-    /// Whoever has ended well since the run was last begun anew.
+    /// Tasks that have ended well since the run was last begun anew.
     answered: HashSet<TaskId>,
 }
 

@@ -45,7 +45,7 @@ fn asked_for(world: &World) -> BTreeMap<String, Vec<String>> {
     digests.collect()
 }
 
-/// The prompts of those who put everything together, by name.
+/// The prompts of the roles that put everything together, by name.
 type Prompts = Rc<RefCell<BTreeMap<String, String>>>;
 
 fn listened(more: &str, says: Says) -> (convoke_testkit::Ended, World, BTreeMap<String, String>) {

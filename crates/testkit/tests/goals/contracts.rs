@@ -1,4 +1,4 @@
-//! What those who have a role may do and use: the contract of each attempt.
+//! What each role may do and use: the contract of each attempt.
 
 use crate::goals::kit::*;
 use convoke_model::{Class, Contract, Event, Violation};

@@ -1,4 +1,4 @@
-//! The same journal gives the same next decision: whoever folds it, from memory or from disk.
+//! The same journal gives the same next decision, folded from memory or from disk.
 
 use crate::goals::again::broken_goal;
 use convoke_model::{Blob, Digest, Event, JsonText, Stamped};

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// At so many cuts of the golden run at least the list is that of the file, event by event.
 const EXACT_CUTS: usize = 10;
 
-/// `Blocked` is no decision of the router but of capacity, and is told again by whoever goes on: it is left out of the files
-/// (`told`), as are times, owners and what the run started from.
+/// `Blocked` is no decision of the router but of capacity, and is told again by the process that goes on: it is left out of the
+/// files (`told`), as are times, owners and what the run started from.
 fn assert_golden(name: &str, world: &World) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     let told: String = told(world).iter().map(|event| format!("{event}\n")).collect();

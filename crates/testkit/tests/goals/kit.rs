@@ -147,7 +147,7 @@ pub fn log(world: &World) -> String {
     world.events().map(|stamped| format!("{}\n", serde_json::to_string(&stamped.event).unwrap())).collect()
 }
 
-/// The events without times, owners, attempts that a crash cut off, and who waited for capacity.
+/// The events without times, owners, attempts that a crash cut off, and waits for capacity.
 pub fn told(world: &World) -> Vec<Value> {
     let lost: HashSet<(TaskId, u32)> = world
         .events()

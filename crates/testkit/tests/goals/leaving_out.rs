@@ -1,4 +1,4 @@
-//! A task that failed and is then left out: somebody says why, and that is what everybody is told.
+//! A task that failed and is then left out: the recovery role says why, and the goal's result gives that reason.
 
 use crate::goals::kit::*;
 use convoke_model::{Cause, CauseKind, Class, Event, RunStatus};

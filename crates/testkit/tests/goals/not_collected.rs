@@ -1,4 +1,4 @@
-//! Results that nobody could put together: what is seen instead, what is said about it, and what can be resumed.
+//! Results that the collector could not put together: what is seen instead, what is said about it, and what can be resumed.
 
 use crate::goals::kit::*;
 use convoke_model::{Assignment, Class, Event, RunStatus, Work};

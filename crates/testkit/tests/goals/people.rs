@@ -28,7 +28,7 @@ fn a_person_decides_about_what_is_escalated() {
     assert_eq!(alone.running(), 0, "and holds nothing meanwhile");
 }
 
-/// Who judges the first task chooses a way that the second has used up meanwhile.
+/// The recovery role of the first task chooses a way that the second has used up meanwhile.
 #[test]
 fn a_person_who_wants_another_try_gets_it_whatever_else_is_left() {
     fn says(id: &str, _: &str) -> Result<Value, Class> {

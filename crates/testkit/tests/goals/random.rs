@@ -67,7 +67,7 @@ fn flag(random: &mut Random) -> Value {
 /// What was said last about all of a goal, by the role.
 type Heard = Rc<RefCell<HashMap<String, Value>>>;
 
-/// Whether the plan, whoever sorts or whoever answers said last that something is missing.
+/// Whether the planner, the classifier or the finaliser said last that something is missing.
 fn was_called_unreached(heard: &HashMap<String, Value>) -> bool {
     let says = |role: &str, key: &str, value: bool| heard.get(role).is_some_and(|said| said[key] == value);
     let sorted = says("classify", "done", false) || says("classify", "goal_achieved", false);

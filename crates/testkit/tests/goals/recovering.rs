@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One task, and whoever does it is cut off every time.
+/// One task, whose agent is cut off every time.
 fn never_works(id: &str, _: &str) -> Result<Value, Class> {
     match id {
         "g/plan[1]" => Ok(json!({"tasks": [task("a", &[])]})),
@@ -60,7 +60,7 @@ fn what_was_not_achieved_waits_for_its_retry_and_the_moment_survives_a_restart()
     assert_eq!(waits_kept(&plan, &world, says, "g/1", "g/1/execute[2]"), 1);
 }
 
-/// The same for the pause between two attempts of who does a task.
+/// The same for the pause between two attempts of a task's agent.
 #[test]
 fn the_moment_of_another_attempt_survives_a_restart() {
     let plan = goal(", backoff: 2");

@@ -1,4 +1,4 @@
-//! Which tools whoever does a task may use.
+//! Which tools a task's agent may use.
 
 use crate::goals::kit::*;
 use convoke_model::{Assignment, Class, Event, RunStatus, Stamped, Work};

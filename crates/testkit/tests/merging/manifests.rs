@@ -1,4 +1,4 @@
-//! Manifests in which somebody fails, waits for a part, or comes in batches.
+//! Manifests in which an agent fails, waits for a part, or comes in batches.
 
 use crate::merging::kit::{Says, TICK, given, resumes_everywhere, run};
 use convoke_model::{Assignment, RunStatus};
@@ -27,7 +27,7 @@ fn steps_that_stand_side_by_side_are_no_iterations() {
     assert_eq!(ended.status, RunStatus::Succeeded, "{ended:?}");
 }
 
-/// A manifest in which somebody fails, what its run ends as and what it says is missing.
+/// A manifest in which an agent fails, what its run ends as and what it says is missing.
 fn missing(manifest: &str, says: Says) -> (RunStatus, Vec<String>) {
     let plan = plan_of(&format!("provider: scripted\n{manifest}"), &[]);
     let (ended, _) = run(&plan, given(), 60, says);

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One phase of `lead`, who may hand work to `hand`; both are played by actors of their own.
+/// One phase of `lead`, which may hand work to `hand`; both are played by actors of their own.
 fn team(lead: &str, actors: &str) -> Arc<Plan> {
     plan_of(
         &format!(
@@ -105,7 +105,7 @@ fn what_nothing_offers_is_settled_at_once_and_what_servers_have_is_not() {
     assert_eq!(tools("", PLAIN), (None, false));
     assert_eq!(tools("", "  first: {type: agent, tools: []}\n"), (Some(Vec::new()), true));
     assert_eq!(tools("", "  first: {type: script, command: 'true'}\n"), (Some(Vec::new()), true));
-    // A coding agent has tools that nobody can list: entries stay entries.
+    // A coding agent has tools that the engine cannot list: entries stay entries.
     let own = "  first: {type: agent, tools: [fs__read], provider: {name: acp, command: agent}}\n";
     assert_eq!(tools("", own), (Some(vec!["fs__read".to_owned()]), false));
 }

@@ -17,7 +17,7 @@ pub enum Does {
     Fails(Class),
 }
 
-/// Tasks to what their worker does; whoever is not named succeeds.
+/// Tasks to what their worker does; a task that is not named succeeds.
 pub type Script = Vec<(&'static str, Does)>;
 
 pub fn says(value: Value) -> Does {
@@ -36,7 +36,7 @@ pub fn failed(reason: &str) -> Does {
     says(json!({ "status": "failure", "payload": {}, "reason": reason }))
 }
 
-/// A manifest with personas `a` (who may hand work to `b`, twice, one deep), `b` and `c`.
+/// A manifest with personas `a` (which may hand work to `b`, twice, one deep), `b` and `c`.
 pub fn manifest(entry: &str, nodes: &[&str], edges: &[&str]) -> Arc<Plan> {
     with(entry, nodes, edges, "")
 }

@@ -457,7 +457,7 @@ proptest! {
         for task in &launched {
             let dots = task.matches('.').count() as u32;
             prop_assert!(dots <= max_depth, "{} stands too deep", task);
-            // Whoever puts results together comes after all of them, and only if all succeeded.
+            // An aggregation comes after all its results, and only if all succeeded.
             if let Some(of) = task.strip_suffix(']').and_then(|task| task.split_once("aggregate[")) {
                 let below = format!("{}child[{}.", of.0, of.1);
                 let at = launched.iter().position(|other| other == task).unwrap();

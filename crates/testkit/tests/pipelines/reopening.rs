@@ -194,7 +194,7 @@ fn a_change_in_flight_when_a_run_is_stopped_is_made_once() {
     let plan = manifest("x", &["x", "y"], &["x y"]);
     let script: Script = vec![("x/try[1]", patches("x")), ("y/try[1]", patches("y"))];
     let mut world = World::new(plan.clone(), json!({}), 4, 1, workers(script.clone()));
-    // Made, and nobody has heard of it yet.
+    // The change is made, and the run does not know of it yet.
     while world.project.state().revision == 0 {
         let commits = world.commits.len() + 1;
         assert!(world.run(commits).is_none(), "it ended before that");

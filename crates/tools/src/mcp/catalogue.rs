@@ -120,7 +120,7 @@ impl Entry {
         }
     }
 
-    /// The result, or what is wrong with it: data that does not fit what the tool declares is of no use to anybody.
+    /// The result, or what is wrong with it: data that does not fit what the tool declares is of no use.
     pub fn result(&self, given: ToolResult) -> ToolResult {
         let Some(declared) = self.result.as_ref().filter(|_| !given.failed) else { return given };
         let wrong = match (declared, &given.structured) {

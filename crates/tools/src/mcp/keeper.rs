@@ -1,4 +1,4 @@
-//! Keeps one server running for everybody who uses it.
+//! Keeps one server running for all its callers.
 //!
 //! The first caller starts it, and callers that come meanwhile wait for the same start, which goes on even if the
 //! first one stops waiting. A server that is gone is started anew by the next caller, at a pace.
@@ -70,7 +70,7 @@ impl Keeper {
             return Ok(start.clone());
         }
         let now = Instant::now();
-        // A server that could not start is not waited for by everybody who needs it: they hear why at once.
+        // Callers do not wait for a server that could not start: until the next start is due, they get the failure at once.
         if let Some(Some(Err(failure))) = state.current.as_ref().map(|(start, _)| start.peek())
             && !state.pace.is_due(now)
         {

@@ -52,7 +52,7 @@ pub async fn tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, Unlisted> {
         list.add(page.tools).map_err(Unlisted::Endless)?;
         cursor = page.next_cursor;
         match &cursor {
-            Some(next) => list.go_on(next).map_err(Unlisted::Endless)?,
+            Some(next) => list.continue_from(next).map_err(Unlisted::Endless)?,
             None => return Ok(list.tools),
         }
     }
@@ -80,7 +80,7 @@ impl List {
         Ok(())
     }
 
-    fn go_on(&mut self, cursor: &str) -> Result<(), String> {
+    fn continue_from(&mut self, cursor: &str) -> Result<(), String> {
         // An empty page with a new cursor may be right once; without end it is not.
         if self.cursors.len() >= MOST_PAGES {
             return Err(format!("its list of tools does not end: more than {MOST_PAGES} pages"));
@@ -102,13 +102,13 @@ mod tests {
     #[test]
     fn a_cursor_that_comes_again_or_never_ends_is_refused() {
         let mut list = List::default();
-        assert!(list.go_on("a").is_ok() && list.go_on("b").is_ok());
+        assert!(list.continue_from("a").is_ok() && list.continue_from("b").is_ok());
         assert_eq!(
-            list.go_on("a").unwrap_err(),
+            list.continue_from("a").unwrap_err(),
             "its list of tools does not end: the cursor \"a\" came twice"
         );
         let mut list = List::default();
-        let fault = (0..).find_map(|page: u64| list.go_on(&page.to_string()).err());
+        let fault = (0..).find_map(|page: u64| list.continue_from(&page.to_string()).err());
         assert_eq!(fault.as_deref(), Some("its list of tools does not end: more than 1000 pages"));
     }
 }

@@ -1,4 +1,4 @@
-//! Agents with tools, from the door that the engine comes in by.
+//! Agents with tools, from the entry point that the engine calls.
 
 use super::*;
 use crate::{Answered, Asker, Asks, Message, NoPrograms, Tool, ToolCall, ToolResult, ToolSpec};

@@ -23,7 +23,7 @@ async fn a_program_that_asks_goes_on_with_the_answer_and_ends() {
         "usage": {"calls": 2, "input_tokens": 110, "output_tokens": 5, "cost_usd": null}, "notes": [],
     });
     assert_eq!(output.value(), expected);
-    // What the first attempt used was on its record, and the second one asked nobody.
+    // What the first attempt used was on its record, and the second one asked no model.
     assert_eq!((usage.calls, world.book.usage.lock().unwrap().calls), (0, 1));
     assert_eq!(world.asked().len(), 1);
 }

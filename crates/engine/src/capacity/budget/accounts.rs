@@ -1,8 +1,8 @@
 //! What calls are paid from: the budgets of the run, of workflows and groups in it, of roles, tenants and days.
 //!
 //! Each call draws from all budgets that its task is under, at worst case before it is made and at what it used after.
-//! A call to a model without a price is refused under an enforced budget in money; under one that only reports, the scheduler says
-//! so once.
+//! A call to a model without a price is refused under an enforced budget in money; under one that only reports, the scheduler
+//! says so once.
 
 use crate::capacity::budget::spending::Spent;
 use crate::capacity::limits::Limits;
@@ -68,7 +68,7 @@ pub(crate) struct BudgetAccounts {
 }
 
 impl BudgetAccounts {
-    /// Nobody's yet. Which budgets a task is under is the scheduler's to say.
+    /// Accounts without tasks. The scheduler says which budgets a task is under.
     pub fn new(limits: &Limits) -> BudgetAccounts {
         BudgetAccounts { costs_nothing: limits.asks_nobody, ..BudgetAccounts::default() }
     }
@@ -84,7 +84,7 @@ impl BudgetAccounts {
         }
     }
 
-    /// Whether nobody is under any budget.
+    /// Whether no task is under any budget.
     pub fn are_needless(&self, scheduler: &Scheduler) -> bool {
         self.costs_nothing || !scheduler.has_budgets()
     }
@@ -133,7 +133,7 @@ impl BudgetAccounts {
     }
 
     /// It was said before what follows when a budget is spent.
-    pub fn told_before(&mut self, name: &str, then: BudgetAction) {
+    pub fn notified_before(&mut self, name: &str, then: BudgetAction) {
         self.told.insert((name.to_owned(), then));
     }
 
@@ -174,7 +174,7 @@ impl BudgetAccounts {
         self.of.get(&task).is_some_and(|own| own.accounts().any(|account| !account.audit))
     }
 
-    /// The budget in money that cannot be kept for a call whose price nobody knows.
+    /// The budget in money that cannot be kept for a call whose price is unknown.
     pub fn unpriced(&self, task: TaskIx, call: &CallDemand) -> Option<ResourceId> {
         let own = self.of.get(&task).filter(|_| call.cost_micros.is_none())?;
         own.money.iter().find(|account| !account.audit).map(|account| account.id)

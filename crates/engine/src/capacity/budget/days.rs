@@ -1,7 +1,7 @@
 //! Budgets of a day, for a table that does not know what was spent today: one that was made anew because the machine was.
 //!
-//! Who knows what was spent (the journals do) tells it here, once. Telling it again changes nothing: only what the table lacks is
-//! added.
+//! The caller reads from the journals what was spent, and tells it here, once. Telling it again changes nothing: only what the
+//! table lacks is added.
 
 use crate::capacity::budget::accounts;
 use crate::capacity::client::table_name;
@@ -18,7 +18,7 @@ const A_MOMENT: Duration = Duration::from_secs(10);
 /// A budget of a day that all processes count together.
 #[derive(Debug, Clone)]
 pub struct DayBudget {
-    /// Whose it is; `None`: everybody's.
+    /// The tenant that it belongs to; `None`: all runs of the machine.
     pub tenant: Option<String>,
     shared: Arc<Shared>,
 }

@@ -1,7 +1,8 @@
 //! What a run has spent, and what it may have to pay still: a fold over its events.
 //!
 //! Usage is recorded with an attempt's records and its end. A call that was made and of which neither tells anything (its process
-//! was killed, say) may have been paid for, so what was set aside for it counts as spent. Who pays is others' business.
+//! was killed, say) may have been paid for, so what was set aside for it counts as spent. Budget scopes are not known
+//! here.
 
 use convoke_model::{Event, Stamped, TaskId, Timestamp, Usage};
 use indexmap::IndexMap;
@@ -13,7 +14,7 @@ pub struct Spent {
     pub task: TaskId,
     /// How much.
     pub usage: Usage,
-    /// When it became known; for what nobody knows, when it was set aside.
+    /// When it became known; for calls whose end is unknown, when it was set aside.
     pub at: Timestamp,
 }
 
@@ -22,7 +23,7 @@ pub struct Spent {
 pub struct Spending {
     /// What is known to be spent, in order.
     pub known: Vec<Spent>,
-    /// The worst case of calls that nobody knows the end of, in order.
+    /// The worst case of calls whose end is unknown, in order.
     pub lost: Vec<Spent>,
     /// What is set aside for calls whose usage is not recorded yet, by task, with its attempt.
     open: IndexMap<TaskId, (u32, Spent)>,

@@ -28,7 +28,7 @@ pub struct Standing {
     pub spent: u64,
     /// Calls whose cost is not known, of a budget in money: what is spent is more than is known.
     pub unpriced_calls: u64,
-    /// The worst case of calls that nobody knows the end of; it counts as spent.
+    /// The worst case of calls whose end is unknown; it counts as spent.
     pub lost: u64,
     /// What is set aside for calls that are under way.
     pub reserved: u64,
@@ -67,7 +67,7 @@ pub fn standings(plan: &Arc<Plan>, limits: &Limits, events: &[Stamped]) -> Vec<S
     all.into_values().collect()
 }
 
-/// The tasks that have begun, after the run itself, which is nobody's task.
+/// The tasks that have begun, after the run itself, which has an empty id.
 fn tasks(events: &[Stamped]) -> impl Iterator<Item = TaskId> {
     let mut seen = HashSet::new();
     let begun = events.iter().filter_map(|stamped| match &stamped.event {

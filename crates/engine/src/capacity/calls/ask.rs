@@ -32,7 +32,7 @@ impl Permits {
     ) -> Calls {
         let counted = self.accounts.has(task);
         let Some(service) = self.services.of_first(agent, &mut self.governor, now) else {
-            // A model whose name is rendered is known when it is asked; one that nobody counts is free.
+            // A model whose name is rendered is known when it is asked; one that is not counted is free.
             let asked = counted || first_model(agent).is_none();
             return if asked { Calls::Asked(None) } else { Calls::Free };
         };

@@ -34,7 +34,7 @@ impl Permits {
         }
     }
 
-    /// A call whose task has ended is over as well; nobody knows how it fared.
+    /// A call whose task has ended is over as well; how it fared is unknown.
     pub(crate) fn end_orphan(
         &mut self,
         call: CallNo,
@@ -60,7 +60,7 @@ impl Permits {
         self.governor.withdraw(own);
         effects.extend(self.ledger.withdraw(Purpose::Call(no)));
         match call.sent {
-            // The first call of an attempt may be made without asking; one that nobody tells of was not.
+            // The first call of an attempt may be made without asking. Without reported usage it was not made.
             Some(_) if usage.is_none() && call.asked.is_none() => self.calls.flow.take_back(),
             Some(_) => self.calls.flow.end(),
             None => {}
@@ -114,7 +114,7 @@ impl Permits {
     }
 }
 
-/// What a call used of a shared rate or budget; all that it reserved where nobody knows.
+/// What a call used of a shared rate or budget; all that it reserved where the usage is unknown.
 fn used_of(want: &Want, usage: Option<&Usage>) -> u64 {
     match (want.of.counts, usage) {
         (Counts::Tokens, Some(usage)) => tokens_of(*usage),

@@ -27,7 +27,7 @@ pub(crate) fn left_alone(step: &str, breaker: &str) -> Failure {
         .hint("convoke capacity shows until when; limits.breaker of the configuration says when it opens")
 }
 
-/// What an attempt is told whose call costs nobody knows what. Names that are rendered come to light only here.
+/// The failure of a call whose price is unknown. Models whose names are rendered become known only here.
 pub(super) fn without_price(budget: &str, demand: &CallDemand) -> Failure {
     let name = if demand.model.is_empty() { &demand.provider } else { &demand.model };
     let message = format!("the {budget} cannot be kept: no price of `{name}` ({}) is known", demand.provider);

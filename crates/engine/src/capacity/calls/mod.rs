@@ -36,7 +36,7 @@ pub(crate) struct OpenCalls {
     reserved: Vec<CallNo>,
     /// Calls that have all that they need, and whose services are paused until then.
     postponed: Vec<(Timestamp, CallNo)>,
-    /// The worst case of calls that nobody knows the end of, since it was last told.
+    /// The worst case of calls whose end is unknown, since it was last told.
     lost: Vec<(TaskIx, Usage)>,
     /// The calls under way, and how many there were.
     pub flow: Flow,
@@ -50,7 +50,7 @@ struct Call {
     service: Option<Arc<Service>>,
     /// What holds its permits, once they are granted.
     keys: Vec<u64>,
-    /// What it asked for, and who waits for the answer; `None` for a first call that nobody has asked for yet.
+    /// What it asked for, and where the answer goes; `None` for a first call that the attempt has not asked for yet.
     asked: Option<(CallDemand, Option<CallReply>)>,
     model: Box<str>,
     /// It goes to the step's own model, and others can be asked instead.
@@ -59,7 +59,7 @@ struct Call {
     refused: bool,
     /// When it could be made.
     sent: Option<Timestamp>,
-    /// What it was counted on without a lease, because nobody knew a limit.
+    /// What it was counted on without a lease, because no limit was known.
     unleased: Vec<ResourceId>,
     /// It is written down what it can cost.
     on_record: bool,
@@ -104,7 +104,7 @@ impl OpenCalls {
         reserved.into_iter().filter_map(worst).collect()
     }
 
-    /// The worst case of calls that nobody knows the end of.
+    /// The worst case of calls whose end is unknown.
     pub fn take_lost(&mut self) -> Vec<(TaskIx, Usage)> {
         std::mem::take(&mut self.lost)
     }

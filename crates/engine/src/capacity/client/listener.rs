@@ -93,7 +93,7 @@ impl SharedState {
         }
     }
 
-    /// Tells the run which limits somebody has changed.
+    /// Tells the run which limits were changed.
     fn check_limits(&self) {
         // The table is asked without holding what the run looks at in every turn.
         let stated: Vec<_> = {

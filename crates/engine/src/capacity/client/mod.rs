@@ -91,6 +91,9 @@ impl CapacityClient {
             stuck: AtomicBool::new(false),
             troubled: AtomicBool::new(false),
         });
+        // Unbounded, because the run's loop sends, and must not wait for a table that a stopped process keeps. Bounded in
+        // practice: each attempt and each call under way sends a few requests, a run has `max_concurrency` of them at once, and
+        // while the table is stuck no lease is renewed, so after half a time to live no attempt makes a further call.
         let (requests, inbox) = channel();
         let (worker, listener) = (state.clone(), state.clone());
         std::thread::Builder::new().name("heartbeat".into()).spawn(move || listener.watch())?;
@@ -183,8 +186,8 @@ impl SharedState {
         self.handle.send(What::Capacity(fact));
     }
 
-    /// Does something with the table, however long a stopped process keeps it; says so once. `None` once nobody waits for
-    /// the answer any more.
+    /// Does something with the table, however long a stopped process keeps it; says so once. `None` once the client is
+    /// closed and its run does not wait for the answer any more.
     fn insist<T>(&self, mut act: impl FnMut(&Capacity) -> Result<T, Error>) -> Option<Result<T, Error>> {
         loop {
             match act(&self.table) {

@@ -9,14 +9,15 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 /// Places in the queue that one process takes at a time for requests of one kind. More than one, so that the next is there before
-/// the last was fetched. Few, because whoever frees capacity gives it to who waits and cannot know that this is stopped: what
-/// is given to a stopped process is idle until it runs out, and with a place for each of its tasks that would soon be everything.
+/// the last was fetched. Few, because a process that frees capacity gives it to waiting processes and cannot know that one is
+/// stopped: what is given to a stopped process is idle until it runs out, and with a place for each of its tasks that would soon
+/// be everything.
 const PLACES: usize = 4;
 
 /// What a request names, as one text.
 type Kind = Arc<str>;
 
-/// The pending; tickets of the table name places.
+/// The pending requests; tickets of the table name places.
 pub(super) struct PendingRequests<T> {
     kinds: BTreeMap<Kind, KindQueue>,
     waiting: HashMap<T, (RequestNo, Kind)>,
@@ -73,7 +74,7 @@ impl<T: Copy + Eq + Hash> PendingRequests<T> {
         self.waiting.insert(ticket, (request, kind_of(wants)));
     }
 
-    /// Notes that a ticket has its answer. `None` if nobody waits for it any more.
+    /// Notes that a ticket has its answer. `None` if no request waits for it any more.
     pub fn answered(&mut self, ticket: T) -> Option<RequestNo> {
         let (request, kind) = self.waiting.remove(&ticket)?;
         if let Some(queue) = self.kinds.get_mut(&kind) {

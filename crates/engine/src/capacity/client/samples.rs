@@ -12,7 +12,7 @@ use convoke_govern::{Change, Knowledge, LearnedLimit, Sample};
 use convoke_model::LimitReason;
 
 impl SharedState {
-    /// Begins with what is known: by those who live, else by earlier runs.
+    /// Begins with what is known: by live processes, else by earlier runs.
     pub(super) fn recall(&self, service: &str, remembered: Option<LearnedLimit>) {
         let now = self.table.now() / 1_000;
         let recalled = self.learn(service, LimitReason::Remembered, |knowledge, _| {

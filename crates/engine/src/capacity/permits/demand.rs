@@ -1,6 +1,6 @@
 //! What an attempt needs before it may start, and how it stands against others.
 //!
-//! Invariant: everything that an attempt needs is asked for at once, so that nobody holds a part and waits for the rest.
+//! Invariant: everything that an attempt needs is asked for at once, so that no attempt holds a part and waits for the rest.
 
 use super::{Named, Owner, Permits, key_of, owner_of};
 use crate::capacity::services::{Service, first_model};
@@ -19,7 +19,7 @@ pub(crate) struct Precedence {
     pub labels: Labels,
     /// How much work depends on it.
     pub path: u32,
-    /// Among equals, who comes first.
+    /// The order among equals; smaller comes first.
     pub order: u64,
 }
 
@@ -58,8 +58,8 @@ impl Permits {
         taken.inspect_err(|_| self.attempt_leases.forget(task))
     }
 
-    /// How many with these needs could start now, as far as this process knows: they do not wait, and are not counted by who
-    /// bounds the queue.
+    /// How many attempts with these needs could start now, as far as this process knows: they do not wait, and the bound of
+    /// the queue does not count them.
     fn room(&mut self, needs: &[Amount], now: Timestamp) -> u64 {
         let free = |governor: &mut Governor, need: &Amount| {
             let free = governor.limit(need.resource).saturating_sub(governor.used(need.resource, now));
@@ -88,7 +88,8 @@ impl Permits {
         tenant.into_iter().chain(named)
     }
 
-    /// What comes with an attempt's permit. Most attempts that run programs only go on with answers, and ask nobody.
+    /// The service whose slot comes with an attempt's permit. Most attempts that run programs only go on with answers, and make
+    /// no call.
     fn first_service(&mut self, node: &Node, now: Timestamp) -> Option<Arc<Service>> {
         let Kind::Agent(agent) = &node.kind else { return None };
         self.services.of_first(agent, &mut self.governor, now)
@@ -136,8 +137,8 @@ impl Permits {
         Some((self.governor.name(breaker).to_owned(), self.services.longest_wait()))
     }
 
-    /// The breaker that a call has to pass: that of its step, if it goes to the step's own model and no probe has gone well yet. The
-    /// call waits for it, and is the probe itself where there is none. An attempt that probes has passed it.
+    /// The breaker that a call has to pass: that of its step, if it goes to the step's own model and no probe has gone well yet.
+    /// The call waits for it, and is the probe itself where there is none. An attempt that probes has passed it.
     pub(crate) fn hindered_by(&mut self, task: TaskIx, node: &Node, model: &str) -> Option<ResourceId> {
         let Kind::Agent(agent) = &node.kind else { return None };
         if first_model(agent).is_some_and(|own| own != model) {

@@ -3,7 +3,7 @@
 use crate::capacity::terms::CallNo;
 use convoke_schedule::TaskIx;
 
-/// Who a key of the governor stands for.
+/// The attempt or call that a key of the governor stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     Attempt(TaskIx),

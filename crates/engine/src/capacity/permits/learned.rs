@@ -44,7 +44,7 @@ impl Permits {
         }
     }
 
-    /// Numbers about permits: who waits for what, how much is in use, how long it took.
+    /// Numbers about permits: how many demands wait, how much is in use, how long waiting took.
     pub fn metrics(&mut self, now: Timestamp) -> Metrics {
         let mut governed = self.governor.metrics(now);
         self.attempt_leases.utilisation(&self.governor, &mut governed.utilisation);

@@ -1,17 +1,17 @@
-//! Who may start, and who may ask a model: what tasks and calls need, and what they hold. Pure.
+//! Permits of attempts and of calls to models: what tasks and calls need, and what they hold. Pure.
 //!
 //! Two levels. An attempt takes what it needs for all its time: a slot of the run, of its tenant, of named resources;
 //! and with it, so that it does not hold these in vain, what its first call needs. Every further call takes what it
-//! needs by itself: a slot of its model, rates, money. So nobody who holds something waits for what others hold of the
+//! needs by itself: a slot of its model, rates, money. So no holder waits for what others hold of the
 //! same kind, and nothing can wait for itself.
 //!
 //! What an attempt needs of the machine, which all processes share, is counted like everything else, as far as this process
 //! holds leases of it (`attempt_leases`); a call that needs something shared asks for its lease once it has all the rest, and
-//! those who hold such leases are calls that are being made. Asking is an effect, and the answer is a fact.
+//! the holders of such leases are calls that are being made. Asking is an effect, and the answer is a fact.
 //!
 //! Here: what permits are made of, and an attempt's way from its grant to its end. `demand` says what an attempt needs,
 //! `shared` deals with what all processes share, `money` with budgets, `learned` with what is found out about services,
-//! `keys` with whom the governor speaks of.
+//! `keys` with the attempts and calls that the governor's keys stand for.
 
 mod demand;
 mod keys;
@@ -90,13 +90,13 @@ struct Named {
     shared: Arc<Shared>,
 }
 
-/// What became of asking who may start.
+/// The answer of the governor to a request for the next grant.
 pub(crate) enum Next {
     /// This attempt may.
     Start(TaskIx),
-    /// Somebody waits for this; perhaps until a known moment.
+    /// A demand waits for this resource; perhaps until a known moment.
     Blocked(u64, ResourceId, Option<Timestamp>),
-    /// Nobody waits for anything in this process.
+    /// No demand waits for anything in this process.
     Idle,
 }
 
@@ -193,7 +193,7 @@ impl Permits {
         }
     }
 
-    /// Who waits for what can never be had any more, and why. They wait no longer.
+    /// Attempts and calls that wait for what can never be had any more, and why. They wait no longer.
     pub(crate) fn impossible(&mut self, now: Timestamp) -> Vec<(Owner, Refused)> {
         let refused = self.governor.impossible(now).into_iter();
         let refused: Vec<_> = refused.map(|(key, why)| (owner_of(key), why)).collect();

@@ -47,7 +47,7 @@ impl Permits {
     pub(crate) fn note_before(&mut self, note: &BudgetNote) {
         match note {
             BudgetNote::Allowed(budget, limit) => self.accounts.allow(budget, *limit),
-            BudgetNote::Spent(budget, then) => self.accounts.told_before(budget, *then),
+            BudgetNote::Spent(budget, then) => self.accounts.notified_before(budget, *then),
         }
     }
 }

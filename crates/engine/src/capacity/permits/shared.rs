@@ -1,4 +1,4 @@
-//! What all processes share: leases that are requested, granted, queued, lost and given back, and limits that somebody changed.
+//! What all processes share: leases that are requested, granted, queued, lost and given back, and changed limits.
 //!
 //! Requesting is an effect that the client carries out; every answer finds its purpose in the ledger, or its lease goes back.
 
@@ -67,7 +67,7 @@ impl Permits {
         self.run_slot.as_ref()?.leave(&mut self.ledger)
     }
 
-    /// Somebody changed a limit of the whole machine; what this process counts by itself follows.
+    /// A limit of the whole machine was changed; what this process counts by itself follows.
     pub(crate) fn set_limit(&mut self, name: &str, limit: u64, now: Timestamp) {
         let resource = match name {
             "machine" if self.follows_machine => Some(self.slots),

@@ -1,4 +1,4 @@
-//! How long attempts and their calls wait for permits: until when each may, and who has waited too long.
+//! How long attempts and their calls wait for permits: until when each may, and which have waited too long.
 //!
 //! A task waits for one thing at a time: for the permit of its next attempt, or for that of a call in the middle of one.
 
@@ -32,8 +32,8 @@ impl Waits {
         self.next.insert((until, task, bound));
     }
 
-    /// The same, where it does not wait under this bound already.
-    pub fn go_on(&mut self, task: TaskIx, bound: Bound, most: Duration, now: Timestamp) {
+    /// Resumes a wait under this bound: one that has begun keeps its end, else it begins now.
+    pub fn resume(&mut self, task: TaskIx, bound: Bound, most: Duration, now: Timestamp) {
         if !self.until.contains_key(&(task, bound)) {
             self.begin(task, bound, most, now);
         }
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(waits.expired(Timestamp(2_000_000)), [(TaskIx(2), Bound::MaxWait, 2 * second)]);
         assert_eq!(waits.next(), Some(Timestamp(3_000_000)));
         waits.begin(TaskIx(3), Bound::Breaker, second, Timestamp(0));
-        waits.go_on(TaskIx(3), Bound::Breaker, second, Timestamp(500_000));
+        waits.resume(TaskIx(3), Bound::Breaker, second, Timestamp(500_000));
         assert_eq!(waits.next(), Some(Timestamp(1_000_000)), "it has waited for that long already");
         waits.end(TaskIx(3));
         assert_eq!(waits.next(), None);

@@ -3,7 +3,7 @@
 //! Each (provider, model, key) is a resource of its own, made when a task first needs it. It begins with as many at once
 //! as the run may have, and learns from how calls fare how many are good; while its provider says "later" it
 //! pauses, for every call that would ask the same. What the configuration says about a service is counted besides, and by
-//! all processes together. Agents of the scripted provider ask nobody, and are not counted; nor are those of a run that
+//! all processes together. Agents of the scripted provider ask no service, and are not counted; nor are those of a run that
 //! is played back.
 
 mod service;
@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Providers that answer by themselves.
 const WITHOUT_SERVICE: [&str; 2] = ["", "scripted"];
 
-/// The services of a run, by who asks them for what.
+/// The services of a run, by provider, model and key.
 #[derive(Debug)]
 pub(crate) struct Services {
     /// The most attempts at once of the whole run.
@@ -150,7 +150,7 @@ impl Services {
         }
     }
 
-    /// The breaker that watches how attempts of a step fare with its own model. What asks nobody has none.
+    /// The breaker that watches how attempts of a step fare with its own model. An agent that asks no service has none.
     pub fn breaker(&self, step: &str, agent: &Agent, governor: &mut Governor) -> Option<ResourceId> {
         let breaker = self.breaker.filter(|_| self.counts(agent))?;
         let provider = &agent.settings.provider;
@@ -181,7 +181,7 @@ fn learned(resource: &str) -> Arc<Shared> {
     Arc::new(Shared { name, limit, origin, counts: Counts::Slots, window: None, says_spent: false })
 }
 
-/// What is learned of a resource has a name of its own in the table: a limit that somebody stated is another one.
+/// The learned limit of a resource has a name of its own in the table, apart from the limit that the configuration states.
 pub(crate) fn learned_name(resource: &str) -> String {
     format!("learned:{resource}")
 }
@@ -195,7 +195,7 @@ pub(crate) fn first_model(agent: &Agent) -> Option<&str> {
     }
 }
 
-/// A mark where a provider is asked elsewhere or with another key than usual. Nobody reads the key from it. What else is
+/// A mark where a provider is asked elsewhere or with another key than usual. The key cannot be read from it. What else is
 /// said of a provider (headers, say) makes no other service of it, and the usual key is the same whether it is said or not.
 fn mark(provider: &ProviderSettings) -> String {
     let usual_key = format!("${{{}_API_KEY}}", provider.name.to_uppercase());

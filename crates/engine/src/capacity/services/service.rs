@@ -75,7 +75,7 @@ impl Service {
         shared.chain(learned.map(|(_, of)| Want { of: of.clone(), count: 1 })).collect()
     }
 
-    /// What is learned of it and not among these, because nobody knew a limit yet.
+    /// Its learned resources that are not among these, because their limit was not known yet.
     pub fn without_lease<'a>(&'a self, held: &'a [Want]) -> impl Iterator<Item = ResourceId> + 'a {
         let leased = |of: &Arc<Shared>| held.iter().any(|want| want.of.name == of.name);
         self.learned.iter().filter(move |(_, of)| !leased(of)).map(|(id, _)| *id)

@@ -1,7 +1,7 @@
 //! Skills whose steps are headings: `### Step 2: Name [depends_on: a, b]`.
 //!
-//! Each step is an agent: its id is its name in kebab case, its task what stands below the heading. What stands before
-//! the first step is told to everybody. Headings inside code fences are code.
+//! Each step is an agent: its id is its name in kebab case, its task what stands below the heading. The text before
+//! the first step is told to every agent. Headings inside code fences are code.
 
 use std::ops::Range;
 use std::rc::Rc;

@@ -225,7 +225,7 @@ pub static EVENT: ObjectType = ObjectType {
     ],
 };
 
-/// Who plays a role.
+/// The actor that plays a role.
 pub static ACTOR: Extended = Extended {
     own: ObjectType {
         name: "actor",

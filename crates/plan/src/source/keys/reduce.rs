@@ -7,7 +7,7 @@ use super::super::shape::{ObjectType, TEXTS, WINDOW, optional};
 use super::super::workflow::Reasoning;
 
 /// A model that a step asks on its way: `assessor`, `repairer`, `repair_input`.
-pub static ASKED: ObjectType = ObjectType {
+pub static HELPER_MODEL: ObjectType = ObjectType {
     name: "asked_model",
     title: "a model that is asked",
     keys: &[

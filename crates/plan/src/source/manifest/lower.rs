@@ -74,7 +74,7 @@ pub(super) struct Work {
     pub entry: Names,
     /// Steps that routes may start, where there are routes.
     pub iterations: Option<Spanned<u64>>,
-    /// Whose outputs the answer is made of, each with what people call it.
+    /// The steps whose outputs the answer is made of, each with its name for people.
     pub sources: Vec<Source>,
     /// How the answer's step is reached.
     pub reached: Reached,

@@ -2,7 +2,7 @@
 //!
 //! `read::personas` makes the typed form below; `lower` turns it into the workflow that checks, compilation and runs
 //! know, each node of the pipeline a step. `judge` and `never` say what is wrong between the parts of a manifest,
-//! `graph` which phase follows which, `rounds` what leads back, `roles` to whom a phase may hand work, `texts` what workers are asked. Bounds
+//! `graph` which phase follows which, `rounds` what leads back, `roles` the personas that a phase may hand work to, `texts` what workers are asked. Bounds
 //! from outside the file are put in when the plan is made. Invariant: every step keeps the place of the node that it
 //! came from.
 

@@ -1,4 +1,4 @@
-//! To whom a phase may hand work: the relationships below its persona.
+//! The personas that a phase may hand work to: the relationships below its persona.
 
 use super::super::text::{Spanned, Text};
 use super::super::workflow::{Common, Names, Role, Worker, WorkerKind};
@@ -49,8 +49,8 @@ fn relationships_below(manifest: &Manifest, persona: &str) -> Vec<usize> {
 /// What the tries of a phase ask.
 pub(super) fn own_worker(manifest: &Manifest, node: &Node, persona: &Persona) -> Worker {
     let handed = texts::hands_to(manifest, &node.persona.value);
-    let asked = texts::of_phase(manifest, node, persona, &handed);
-    let mut worker = worker(manifest, &node.actor, persona, asked);
+    let given = texts::of_phase(manifest, node, persona, &handed);
+    let mut worker = worker(manifest, &node.actor, persona, given);
     worker.common.timeout = node.common.timeout.clone().or(worker.common.timeout);
     worker.common.max_wait = node.common.max_wait.clone().or(worker.common.max_wait);
     worker.common.retry = node.common.retry.clone().or(worker.common.retry);
@@ -59,37 +59,47 @@ pub(super) fn own_worker(manifest: &Manifest, node: &Node, persona: &Persona) ->
 
 fn child_worker(manifest: &Manifest, node: &Node, persona: &Persona) -> Worker {
     let handed = texts::hands_to(manifest, &persona.id.value);
-    let asked = texts::of_child(manifest, persona, &handed);
-    worker(manifest, persona.actor.as_ref().unwrap_or(&node.actor), persona, asked)
+    let given = texts::of_child(manifest, persona, &handed);
+    worker(manifest, persona.actor.as_ref().unwrap_or(&node.actor), persona, given)
 }
 
-fn worker(manifest: &Manifest, actor: &Spanned<String>, persona: &Persona, asked: texts::Asked) -> Worker {
+fn worker(
+    manifest: &Manifest,
+    actor: &Spanned<String>,
+    persona: &Persona,
+    given: texts::WorkerTexts,
+) -> Worker {
     let stated = manifest.actors.get(&actor.value).map(|entry| &entry.value);
     let common = stated.map_or_else(|| Common::at(&actor.span), |stated| stated.common.clone());
     let kind = match stated.map(|stated| &stated.kind) {
-        Some(WorkerKind::Script(_)) => script(stated, asked, &actor.span),
-        _ => agent(manifest, stated, persona, asked),
+        Some(WorkerKind::Script(_)) => script(stated, given, &actor.span),
+        _ => agent(manifest, stated, persona, given),
     };
     Worker { kind, common }
 }
 
 /// A program is given the same as a model, as JSON on its standard input.
-fn script(stated: Option<&Actor>, asked: texts::Asked, span: &Span) -> WorkerKind {
+fn script(stated: Option<&Actor>, given: texts::WorkerTexts, span: &Span) -> WorkerKind {
     let Some(WorkerKind::Script(script)) = stated.map(|stated| &stated.kind) else {
         unreachable!("it is a script")
     };
     let mut script = script.clone();
-    script.stdin = Some(Text::opaque(asked.stdin, span.clone()));
+    script.stdin = Some(Text::opaque(given.stdin, span.clone()));
     WorkerKind::Script(script)
 }
 
-fn agent(manifest: &Manifest, stated: Option<&Actor>, persona: &Persona, asked: texts::Asked) -> WorkerKind {
+fn agent(
+    manifest: &Manifest,
+    stated: Option<&Actor>,
+    persona: &Persona,
+    given: texts::WorkerTexts,
+) -> WorkerKind {
     let mut agent = match stated.map(|stated| &stated.kind) {
         Some(WorkerKind::Agent(agent)) => agent.clone(),
         _ => Box::default(),
     };
     agent.system_prompt = persona.prompt.clone();
-    agent.prompt = Some(asked.prompt);
+    agent.prompt = Some(given.prompt);
     if let Some(model) = &persona.model {
         (agent.model, agent.models) = (Some(model.clone()), None);
         // No other model may play it, not even to put an answer right.

@@ -32,7 +32,7 @@ pub(crate) const PROVIDED: &[&str] = &[
 ];
 
 /// What a worker is given.
-pub(super) struct Asked {
+pub(super) struct WorkerTexts {
     /// For a model.
     pub prompt: Text,
     /// For a program.
@@ -68,22 +68,22 @@ const STDIN: &str = "{{ {\"phase\": phase, \"task\": task, \"input\": workflow.i
     \"project\": project, \"attempt\": attempt, \"previous\": previous, \"children\": children} | json }}";
 
 /// What the worker of a phase is given.
-pub(super) fn of_phase(manifest: &Manifest, node: &Node, persona: &Persona, handed: &str) -> Asked {
+pub(super) fn of_phase(manifest: &Manifest, node: &Node, persona: &Persona, handed: &str) -> WorkerTexts {
     let usual = Text::opaque(usual_task(node, persona), node.id.span.clone());
     let task = node.task.as_ref().unwrap_or(&usual);
     let project = if manifest.project == ProjectPlace::Nowhere { "" } else { PROJECT };
     let after = format!("{INPUT}{SEEN}{TRIES}{CHILDREN}{ANSWER}{project}{}{handed}", events(manifest));
-    Asked {
+    WorkerTexts {
         prompt: joined("", task, &after),
         stdin: format!("{{% set task %}}{}{{% endset %}}{STDIN}", task.value),
     }
 }
 
 /// What a persona is given that a phase hands work to.
-pub(super) fn of_child(manifest: &Manifest, persona: &Persona, handed: &str) -> Asked {
+pub(super) fn of_child(manifest: &Manifest, persona: &Persona, handed: &str) -> WorkerTexts {
     let task = "{% if task is string %}{{ task }}{% else %}{{ task | json }}{% endif %}";
     let text = format!("{task}{SEEN}{CHILDREN}{ANSWER}{}{handed}", events(manifest));
-    Asked { prompt: Text::opaque(text, persona.id.span.clone()), stdin: STDIN.to_owned() }
+    WorkerTexts { prompt: Text::opaque(text, persona.id.span.clone()), stdin: STDIN.to_owned() }
 }
 
 fn usual_task(node: &Node, persona: &Persona) -> String {

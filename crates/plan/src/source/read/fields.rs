@@ -396,7 +396,7 @@ impl<'t> Fields<'t> {
 }
 
 impl Reader<'_> {
-    /// Reports a key that nobody knows, with the nearest one that is known.
+    /// Reports a key that is not known, with the nearest one that is known.
     pub fn unknown_key(
         &mut self,
         key: &Spanned<String>,

@@ -10,9 +10,9 @@ use super::super::tree::{Node, Value};
 use super::super::words::{ACTIONS, ANY_CLASS, CLASSES, Words};
 use super::super::workflow::{AgentStep, ErrorClass, GoalStep, Policies};
 use super::Reader;
-use super::asked::block;
 use super::fields::Fields;
 use super::goal_plan;
+use super::helper_model::block;
 use super::reduce::over;
 use super::scalars::Of;
 use crate::goal_plan::Terms;
@@ -49,7 +49,7 @@ pub fn plan_below(_: &mut Reader<'_>, _: &mut Fields<'_>, _: &str) -> Option<Tex
     None
 }
 
-/// A plan that is the answer is not carried out, so nobody need approve it.
+/// A plan that is the answer is not carried out, so it needs no approval.
 fn without_effect(cx: &mut Reader<'_>, fields: &Fields<'_>, goal: &GoalStep) {
     let Some(place) = fields.place_of("approve").filter(|_| goal.approve && goal.plan_only) else { return };
     let message = format!("`approve` of {} has no effect with `plan_only`", fields.owner);
@@ -69,7 +69,7 @@ pub fn roles(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> BTreeMa
     read.into()
 }
 
-/// Only whoever does tasks works with tools and in a folder.
+/// Only roles that do tasks work with tools and in a folder.
 fn for_role(role: Role, own: AgentStep, everyone: &AgentStep) -> AgentStep {
     let system_prompt = own.system_prompt.clone().or_else(|| everyone.system_prompt.clone());
     let works = role.works();
@@ -86,7 +86,7 @@ fn for_role(role: Role, own: AgentStep, everyone: &AgentStep) -> AgentStep {
 }
 
 /// What makes up for a failure costs no more than half of what failed, unless its own role says so. Its rounds are halved
-/// with those that nobody states.
+/// where their default is put in (`compile/goal`).
 fn halved(everyone: &AgentStep) -> AgentStep {
     let mut half = everyone.clone();
     half.max_tokens.iter_mut().for_each(|most| most.value = (most.value / 2).max(1));

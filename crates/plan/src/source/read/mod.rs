@@ -6,7 +6,6 @@
 //! what a struct cannot say.
 
 pub(super) mod agent;
-pub(super) mod asked;
 pub(super) mod budget;
 pub(super) mod capability;
 mod duration;
@@ -17,6 +16,7 @@ pub(super) mod goal;
 mod goal_plan;
 mod group;
 pub(super) mod header;
+pub(super) mod helper_model;
 mod manifest;
 pub(super) mod output;
 pub(super) mod people;

@@ -5,12 +5,12 @@ use super::super::text::Spanned;
 use super::super::tree::Value;
 use super::super::workflow::{AgentStep, Names, ReduceStep, VerifyStep, VoteSettings, VoteWord};
 use super::Reader;
-use super::asked::refuse_empty;
 use super::fields::Fields;
 use super::fixed::fixed;
+use super::helper_model::refuse_empty;
 use crate::plan::Strategy;
 
-/// Keys that say something to a model; where none is asked, they say it to nobody.
+/// Keys that say something to a model; where no model is asked, they mean nothing.
 const TO_A_MODEL: &[&str] = &[
     "provider",
     "model",

@@ -14,7 +14,7 @@ use super::Reader;
 use crate::diagnostic::Span;
 use convoke_model::nearest;
 
-/// Who a value belongs to: `key` of `owner`, for messages.
+/// What a value belongs to: `key` of `owner`, for messages.
 #[derive(Clone, Copy)]
 pub(in crate::source) struct Of<'a> {
     pub key: &'a str,

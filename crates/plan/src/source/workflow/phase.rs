@@ -10,7 +10,7 @@ use convoke_model::Violation;
 pub struct PhaseStep {
     /// The role.
     pub persona: Spanned<String>,
-    /// Who plays it.
+    /// The actor that plays it.
     pub actor: Spanned<String>,
     /// What a try asks.
     pub worker: Worker,
@@ -22,7 +22,7 @@ pub struct PhaseStep {
     pub max_depth: Option<u64>,
     /// Its block.
     pub block: Option<(Topology, String)>,
-    /// To whom work may be handed, by itself or by those below it.
+    /// The roles that work may be handed to, by itself or by those below it.
     pub roles: Vec<Role>,
     /// Those of the roles that it hands work to by itself.
     pub direct: Vec<usize>,
@@ -58,10 +58,10 @@ impl PhaseStep {
     }
 }
 
-/// A relationship, seen from a phase: somebody below it may hand work to a persona.
+/// A relationship, seen from a phase: a role below it may hand work to a persona.
 #[derive(Debug, Clone)]
 pub struct Role {
-    /// To whom.
+    /// The persona that gets the work.
     pub persona: Spanned<String>,
     /// What is asked; `None` where an earlier role has the same persona, whose worker it is then.
     pub worker: Option<Worker>,

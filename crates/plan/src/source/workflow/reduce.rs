@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::keys::reduce::ASKED;
+use super::super::keys::reduce::HELPER_MODEL;
 use super::super::read;
 use super::super::section::section;
 use super::super::shape::{Shape, TEXTS};
@@ -47,7 +47,7 @@ section! {
         #[on(REDUCE)]
         pub deadline: Option<Spanned<Duration>>,
         /// The model that merges: keys of agents.
-        #[by(read::asked::own_model)]
+        #[by(read::helper_model::own_model)]
         pub agent: Box<AgentStep>,
     } with {
         /// What people call the sources, in the order of `of`; files of this kind have no key for it.
@@ -117,13 +117,13 @@ section! {
         #[on(VERIFY)]
         pub constraints: Option<Text>,
         /// the model that looks for what is wrong
-        #[by(read::asked::asked_model)]
+        #[by(read::helper_model::helper_model)]
         #[on(VERIFY)]
-        pub assessor: Box<AgentStep> => Object(&ASKED),
+        pub assessor: Box<AgentStep> => Object(&HELPER_MODEL),
         /// the model that corrects
-        #[by(read::asked::asked_model)]
+        #[by(read::helper_model::helper_model)]
         #[on(VERIFY)]
-        pub repairer: Box<AgentStep> => Object(&ASKED),
+        pub repairer: Box<AgentStep> => Object(&HELPER_MODEL),
         /// how often the answer may be corrected (default 2)
         #[on(VERIFY)]
         pub rounds: Option<Spanned<u64>> => Integer(0, 10),

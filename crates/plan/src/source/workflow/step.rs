@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::super::capability::Capabilities;
 use super::super::keys::flow::{JOIN, NEEDS, ON_ERROR, ROUTES};
 use super::super::keys::output::OUTPUT;
-use super::super::keys::reduce::ASKED;
+use super::super::keys::reduce::HELPER_MODEL;
 use super::super::output::OutputField;
 use super::super::read::{self, Fields};
 use super::super::section::{FromNode, section};
@@ -65,13 +65,13 @@ section! {
         #[on(ALL)]
         pub input: Names = Names::new(),
         /// what the step relies on in outputs of others: fields by the step's name
-        #[by(read::asked::expects)]
+        #[by(read::helper_model::expects)]
         #[on(ALL)]
         pub expects: IndexMap<String, Entry<OutputSchema>> => Map(&OUTPUT),
         /// whether, and by which model, an output is put into the expected shape
-        #[by(read::asked::repair_input)]
+        #[by(read::helper_model::repair_input)]
         #[on(ALL)]
-        pub repair_input: Option<Box<AgentStep>> => OneOf(&[Boolean, Object(&ASKED)]),
+        pub repair_input: Option<Box<AgentStep>> => OneOf(&[Boolean, Object(&HELPER_MODEL)]),
         /// where to go afterwards; the first that fits is taken
         #[by(read::flow::routes)]
         #[on(ALL & !TERMINATE)]
@@ -282,7 +282,7 @@ section! {
         #[on(AGENT | GOAL | SCRIPT)]
         pub working_dir: Option<Text>,
         /// whether the outputs of what it needs stand behind its prompt: true, or the most tokens of each
-        #[by(read::asked::dependency_outputs)]
+        #[by(read::helper_model::dependency_outputs)]
         #[on(AGENT)]
         pub dependency_outputs: Option<Spanned<u64>> => OneOf(&[Boolean, DEPENDENCY_TOKENS]),
         /// skills (default inherited, `[]` none)

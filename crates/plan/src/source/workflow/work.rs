@@ -8,6 +8,7 @@ use super::super::settings::Timeouts;
 use super::super::shape::TEMPLATE_MAP;
 use super::super::text::{Spanned, Text};
 use super::{OutputSchema, References, Templates};
+use crate::value::SetType;
 
 section! {
     /// `type: script`.
@@ -55,20 +56,6 @@ section! {
         #[on(SET)]
         pub output_type: Option<Spanned<SetType>>,
     } judge read::work::judge_set
-}
-
-/// How the rendered text of a `set` step is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(missing_docs)]
-pub enum SetType {
-    #[default]
-    Auto,
-    String,
-    Number,
-    Integer,
-    Boolean,
-    List,
-    Dict,
 }
 
 section! {

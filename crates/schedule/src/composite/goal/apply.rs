@@ -10,7 +10,7 @@ use convoke_model::excerpt::clipped;
 use convoke_model::{Ask, ChildKind, ChildSpec, Event, GoalDecided, Item, Role};
 use serde_json::json;
 
-/// Characters of a reason; a failure may say more than anybody reads.
+/// Characters of a reason; a failure may have a long text.
 const REASON: usize = 600;
 
 impl View<'_> {

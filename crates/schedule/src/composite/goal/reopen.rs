@@ -13,7 +13,7 @@ use super::routing::cause::NOT_ANSWERED;
 use crate::resume::Reopening;
 use crate::state::{End, State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::hash::HashSet;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{CauseKind, Class, Failure, Role, TaskId};
 use convoke_plan::Kind;
 
@@ -153,23 +153,33 @@ impl State {
         let open: Vec<TaskIx> = batch.iter().copied().filter(left).collect();
         let mut again: HashSet<TaskIx> = open.iter().copied().filter(|item| self.lacks(*item)).collect();
         let mut anew: HashSet<TaskIx> = HashSet::default();
-        loop {
-            let needs_again = |item: &TaskIx| {
-                let inputs = self.item_of(*item).map_or(&[][..], |item| &item.inputs);
-                inputs.iter().filter_map(|id| self.tasks.find(id)).any(|input| again.contains(&input))
-            };
-            let new = |item: &TaskIx| !anew.contains(item) && needs_again(item);
-            let found: Vec<TaskIx> = open.iter().copied().filter(new).collect();
-            if found.is_empty() {
-                break;
+        let needed_by = self.needed_by(&open);
+        // Each task is taken once, however long a chain of inputs is.
+        let mut changed: Vec<TaskIx> = again.iter().copied().collect();
+        while let Some(input) = changed.pop() {
+            for item in needed_by.get(&input).into_iter().flatten() {
+                anew.insert(*item);
+                if again.insert(*item) {
+                    changed.push(*item);
+                }
             }
-            again.extend(&found);
-            anew.extend(found);
         }
         open.into_iter()
             .filter(|item| again.contains(item))
             .map(|item| (item, anew.contains(&item)))
             .collect()
+    }
+
+    /// For each input of these items, the items that have it.
+    fn needed_by(&self, items: &[TaskIx]) -> HashMap<TaskIx, Vec<TaskIx>> {
+        let mut needed_by: HashMap<TaskIx, Vec<TaskIx>> = HashMap::default();
+        for item in items {
+            let inputs = self.item_of(*item).map_or(&[][..], |item| &item.inputs);
+            for input in inputs.iter().filter_map(|id| self.tasks.find(id)) {
+                needed_by.entry(input).or_default().push(*item);
+            }
+        }
+        needed_by
     }
 
     /// Whether something of a task is missing, other than for lack of an input.

@@ -48,7 +48,7 @@ pub(crate) struct ItemState<'a> {
     /// The task above it; `None` right below the goal.
     pub parent: Option<usize>,
     pub standing: Standing,
-    /// Whose results it builds on: its inputs, and those of the tasks above it.
+    /// The tasks whose results it builds on: its inputs, and those of the tasks above it.
     pub builds_on: Vec<TaskId>,
     /// How each of its inputs ended, while it waits for them.
     pub inputs: Vec<Option<End>>,

@@ -37,11 +37,11 @@ pub(crate) use verify::NOT_EXAMINED;
 #[derive(Debug, Clone)]
 pub(crate) struct Merging {
     pub strategy: Strategy,
-    /// Whose outputs, in order.
+    /// The tasks whose outputs are merged, in order.
     pub sources: Vec<TaskIx>,
     /// Where each of them stands there.
     pub places: HashMap<TaskIx, usize>,
-    /// Whose outputs it does without.
+    /// The tasks whose outputs it does without.
     pub missing: Vec<Missing>,
     /// A progressive merge takes no more.
     pub closed: bool,

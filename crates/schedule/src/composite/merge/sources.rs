@@ -1,4 +1,4 @@
-//! Whose outputs a merge is about: groups stand for their members, items for themselves.
+//! The tasks whose outputs a merge is about: groups stand for their members, items for themselves.
 
 use crate::state::{End, State, TaskIx, TaskState};
 use convoke_model::Missing;

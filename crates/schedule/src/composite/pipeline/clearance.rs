@@ -9,7 +9,7 @@ use convoke_plan::{Clearance, Kind, Phase};
 use serde_json::{Value, json};
 
 impl View<'_> {
-    /// What was done against contracts, whatever came of it: by whom, in which try, and what it was.
+    /// What was done against contracts, whatever came of it: by which worker, in which try, and what it was.
     pub(super) fn violations(&self, frame: FrameIx) -> Vec<Value> {
         let mut steps = self.frame(frame).steps.clone();
         steps.sort_by_key(|step| self.tasks[*step].node.0);

@@ -1,7 +1,7 @@
 //! What a worker is told: made afresh for each attempt from outputs and from what the run keeps, never from a conversation.
 //!
 //! These are variables of its prompt or of its standard input: `handoff`, `state`, `events`, `project`, `phase`, `attempt`,
-//! `previous`, `task`, `children`, and `told`: what the standard prompt shows of them (`prompt_context.rs`). Every predecessor's payload is
+//! `previous`, `task`, `children`, and `prompt_context`: what the standard prompt shows of them (`prompt_context.rs`). Every predecessor's payload is
 //! there, and every earlier try of the phase.
 
 use super::state::Announcement;
@@ -21,14 +21,14 @@ const MOST_EVENTS: usize = 100;
 
 impl View<'_> {
     /// What a pipeline keeps, for any text of it.
-    pub(crate) fn add_kept(&self, frame: FrameIx, roots: &Roots, names: &mut Names) {
+    pub(crate) fn add_pipeline_names(&self, frame: FrameIx, roots: &Roots, names: &mut Names) {
         if self.workflow_in(frame).pipeline.is_none() {
             return;
         }
-        self.add_kept_of(frame, usize::MAX, roots, names);
+        self.add_recent_pipeline_names(frame, usize::MAX, roots, names);
     }
 
-    fn add_kept_of(&self, frame: FrameIx, newest: usize, roots: &Roots, names: &mut Names) {
+    fn add_recent_pipeline_names(&self, frame: FrameIx, newest: usize, roots: &Roots, names: &mut Names) {
         if roots.want("state") {
             let newest = if roots.want_history() { newest } else { 0 };
             names.insert("state".into(), self.state_value(frame, newest));
@@ -47,7 +47,7 @@ impl View<'_> {
     /// What a worker of a phase is told, with what the pipeline keeps; false where the task is none.
     pub(crate) fn add_handoff(&self, child: TaskIx, roots: &Roots, names: &mut Names) -> bool {
         let Some((task, phase)) = self.phase_of(child) else { return false };
-        self.add_kept_of(self.tasks[task].place.frame, MOST_EVENTS, roots, names);
+        self.add_recent_pipeline_names(self.tasks[task].place.frame, MOST_EVENTS, roots, names);
         let mut add = |name: &'static str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
                 names.insert(name.into(), from_json(&value()));

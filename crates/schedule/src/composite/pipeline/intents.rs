@@ -28,7 +28,7 @@ impl View<'_> {
 }
 
 impl State {
-    /// Those to whom a child has handed work, if it has.
+    /// The children that a child has handed work to.
     pub(super) fn intents_of(&self, task: TaskIx, child: TaskIx, count: usize) -> Vec<TaskIx> {
         let Some(above) = self.tasks[child].spec.as_ref() else { return Vec::new() };
         let id = |number: usize| {

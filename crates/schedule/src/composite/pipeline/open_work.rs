@@ -78,7 +78,7 @@ impl View<'_> {
 }
 
 impl State {
-    /// Everybody has been looked at.
+    /// All children are looked at.
     fn open_work(&self, task: TaskIx) -> OpenWork {
         let mut work = OpenWork::default();
         let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);

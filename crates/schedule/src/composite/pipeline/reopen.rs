@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    /// The newest try of a phase with everybody that it has handed work to; those before it are over.
+    /// The newest try of a phase with all children that it has handed work to; earlier tries are over.
     fn of_newest_try(&self, step: TaskIx) -> &[TaskIx] {
         let children = self.tasks[step].group.as_deref().map_or(&[][..], |group| &group.members);
         let is_try = |child: &TaskIx| matches!(self.child_kind(*child), Some(ChildKind::Try { .. }));

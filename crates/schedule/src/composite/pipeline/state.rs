@@ -135,7 +135,7 @@ impl PipelineState {
         }
     }
 
-    /// Counts hard failures in a row where they end: others may end in the same turn, before anybody looks.
+    /// Counts hard failures in a row where they end: others may end in the same turn, before a decider runs.
     pub fn count_end(&mut self, task: TaskIx, failure: Option<&Failure>, limit: u32) {
         self.hard = if failure.is_some_and(is_hard) { self.hard + 1 } else { 0 };
         if limit > 0 && self.hard >= limit {

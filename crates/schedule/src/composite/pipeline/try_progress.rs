@@ -160,7 +160,7 @@ impl View<'_> {
         }
     }
 
-    /// What came of work that was handed out: everybody must have succeeded, then it is put together.
+    /// What came of work that was handed out: all children must have succeeded, then it is put together.
     fn handed_out(&self, task: TaskIx, phase: &Phase, child: TaskIx, said: Box<WorkerAnswer>) -> TryProgress {
         let of_try = matches!(self.child_kind(child), Some(ChildKind::Try { .. }));
         let children = self.intents_of(task, child, said.children.len());

@@ -18,7 +18,7 @@ pub(super) fn work(roster: &Roster<'_>) -> Work {
     work
 }
 
-/// The lead is asked once for everybody's part.
+/// The lead is asked once for the parts of all members.
 fn split(roster: &Roster<'_>, lead: &AgentSpec) -> Step {
     let after = format!(
         "\n\nYou lead a team: {}. Do not do the work yourself. Say for each member, by name, what it is to do; together \

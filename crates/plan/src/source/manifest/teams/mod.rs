@@ -56,7 +56,7 @@ pub(super) struct Roster<'a> {
     pub texts: Texts,
     /// The lead or judge, where the protocol has such a part.
     pub chair: Option<&'a AgentSpec>,
-    /// Everybody else, in the order of the file.
+    /// All other members, in the order of the file.
     pub members: Vec<&'a AgentSpec>,
 }
 

@@ -1,13 +1,14 @@
 //! Consensus: votes in rounds until enough agree, or the rounds are used up.
 //!
 //! A group of all members, a step that remembers the rounds, and the count, which leads back to the group while nothing
-//! is decided. From the second round on everybody sees what everybody said in the last one.
+//! is decided. From the second round on each member sees what all members said in the last one.
 
 use super::super::super::text::{Spanned, Text};
-use super::super::super::workflow::{Common, SetStep, SetType, Step, StepKind, VoteWord};
+use super::super::super::workflow::{Common, SetStep, Step, StepKind, VoteWord};
 use super::super::lower::{LeadsBack, Reached, Source, Work};
 use super::super::synthesis::MERGED;
 use super::{Roster, iterations, nothing, round, route, votes};
+use crate::value::SetType;
 
 /// Rounds, where nothing is said.
 const ROUNDS: u64 = 3;
@@ -45,7 +46,7 @@ fn rule(roster: &Roster<'_>) -> super::super::super::workflow::VoteSettings {
     rule
 }
 
-/// What everybody said in the round before.
+/// What the members said in the round before.
 fn last_round() -> String {
     format!(
         "{{% if {MEMORY} is defined %}}\n\n## POSITIONS OF ROUND {{{{ {MEMORY}.output | length }}}}\n{{% for member, \

@@ -29,7 +29,7 @@ const PASSING: &[ErrorClass] = &[
     ErrorClass::Refused,
 ];
 
-/// For those who meant to write a workflow.
+/// For authors that meant to write a workflow.
 const WHICH: &str =
     "agents of an execution manifest have `id`; a file of steps with `name` begins with `workflow:`";
 

@@ -1,4 +1,4 @@
-//! `synthesis` and `verify`: what makes the answer, and who examines it.
+//! `synthesis` and `verify`: what makes the answer, and what examines it.
 
 use serde_json::{Map, Value as Json};
 

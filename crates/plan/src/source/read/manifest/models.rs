@@ -49,7 +49,7 @@ pub(super) fn choose(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut Ag
     }
 }
 
-/// Gives those who examine and correct the model of a role, where they name none.
+/// Gives assessor and repairer the model of a role, where they name none.
 pub(super) fn examiners(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut VerifyStep, roles: &Roles) {
     let role = fields.text(cx, "model_role").filter(|role| !role.value.trim().is_empty());
     let Some(model) = role.and_then(|role| of_role(cx, fields, role, roles)) else { return };

@@ -240,7 +240,7 @@ impl State {
         items
     }
 
-    /// What a digest is to be made of; `None` of everybody else.
+    /// What a digest is to be made of; `None` of other tasks.
     pub(in crate::composite::goal) fn pieces_of(&self, task: TaskIx) -> Option<&[Piece]> {
         match &self.tasks[task].spec.as_ref()?.kind {
             ChildKind::Collect { of } => Some(of),

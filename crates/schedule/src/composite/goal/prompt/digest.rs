@@ -25,7 +25,7 @@ pub(in crate::composite::goal) struct Pieces {
 
 impl View<'_> {
     /// Pieces as prompts show them; what is cut is read by the names after the first so many, where it can be read.
-    pub(in crate::composite::goal) fn pieces_shown(
+    pub(in crate::composite::goal) fn prompt_pieces(
         &self,
         state: &GoalState<'_>,
         pieces: &[Piece],

@@ -1,9 +1,9 @@
 //! Which inputs of a task stand in the prompts of its roles, and what is said where that is not all.
 //!
-//! How much of each is shown is `share`'s decision. Invariant: what is neither shown nor can be read is counted in the
+//! How much of each is shown is `prompt_budget`'s decision. Invariant: what is neither shown nor can be read is counted in the
 //! prompt, and the run has a note of it.
 
-use super::About;
+use super::RoleContext;
 use super::prompt_budget;
 use crate::composite::Step;
 use crate::composite::goal::planning::answer::words;
@@ -29,15 +29,15 @@ impl View<'_> {
     }
 
     /// The inputs of a task that a prompt shows.
-    pub(in crate::composite::goal) fn inputs_shown(&self, about: &About<'_>) -> Inputs {
-        let mut tasks = self.with_results(about.builds_on().iter());
+    pub(in crate::composite::goal) fn prompt_inputs(&self, cx: &RoleContext<'_>) -> Inputs {
+        let mut tasks = self.with_results(cx.builds_on().iter());
         let size = |task: &TaskIx| {
             let said = self.json_of(*task);
             let description = self.item_of(*task).map_or("", |item| &item.description);
-            let beside = about.room.beside(&[description, &words(&said, "summary")]);
+            let beside = cx.room.beside(&[description, &words(&said, "summary")]);
             (beside, said.get("result").map_or(0, |result| prompt_budget::marked(&readable(result))))
         };
-        let prompt_budget::Inputs { shown, all } = about.room.inputs(tasks.iter().map(size));
+        let prompt_budget::Inputs { shown, all } = cx.room.inputs(tasks.iter().map(size));
         let further = tasks.len() - shown;
         tasks.truncate(shown);
         Inputs { tasks, further, all }
@@ -51,16 +51,16 @@ impl View<'_> {
         if inputs == 0 || inputs <= FEW && self.can_read_on(asked) {
             return None;
         }
-        let about = self.about_role(asked)?;
-        let Inputs { tasks, further, all } = self.inputs_shown(&about);
-        let cut = match about.reads_on {
+        let cx = self.role_context(asked)?;
+        let Inputs { tasks, further, all } = self.prompt_inputs(&cx);
+        let cut = match cx.reads_on {
             true => 0,
-            false => self.seen_of(&about, tasks, all, 0).iter().filter(|seen| seen.cut).count(),
+            false => self.seen_of(&cx, tasks, all, 0).iter().filter(|seen| seen.cut).count(),
         };
-        let word = about.role.word();
+        let word = cx.role.word();
         (cut + further > 0).then(|| {
             format!(
-                "whoever is asked (`{word}`) does not see all that the task builds on: {cut} results are cut and cannot \
+                "the prompt of role `{word}` does not hold all that the task builds on: {cut} results are cut and cannot \
                  be read on, {further} are not shown"
             )
         })

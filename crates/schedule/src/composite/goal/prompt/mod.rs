@@ -39,7 +39,7 @@ pub(in crate::composite::goal) struct Seen {
 }
 
 /// A role, the goal that it is for, and the task of it.
-pub(in crate::composite::goal) struct About<'a> {
+pub(in crate::composite::goal) struct RoleContext<'a> {
     pub role: Role,
     note: Option<&'a str>,
     goal_task: TaskIx,
@@ -57,17 +57,17 @@ pub(in crate::composite::goal) struct About<'a> {
 }
 
 impl View<'_> {
-    /// The variables of a role's templates; nothing for anybody else.
+    /// The variables of a role's templates; nothing for other tasks.
     pub(crate) fn add_role_names(
         &self,
         task: TaskIx,
         roots: &Roots,
         names: &mut Names,
     ) -> Result<(), Failure> {
-        let Some(about) = self.about_role(task) else { return Ok(()) };
-        let goal = self.render(about.goal_task, &about.goal.goal, "goal")?;
-        let context = about.goal.context.as_ref();
-        let stated = |text: &Text| self.render(about.goal_task, text, "context");
+        let Some(cx) = self.role_context(task) else { return Ok(()) };
+        let goal = self.render(cx.goal_task, &cx.goal.goal, "goal")?;
+        let context = cx.goal.context.as_ref();
+        let stated = |text: &Text| self.render(cx.goal_task, text, "context");
         let context = context.map(stated).transpose()?.unwrap_or_default();
         let mut put = |name: &'static str, value: &dyn Fn() -> Json| {
             if roots.want(name) {
@@ -77,20 +77,20 @@ impl View<'_> {
         put("goal", &|| json!(goal));
         put("context", &|| json!(context));
         put("guidance", &|| json!(self.guidance));
-        put("note", &|| json!(about.note().map(|note| about.room.note(note))));
-        put("item", &|| about.item());
-        put("tools", &|| json!(self.tools_shown(task, &about)));
-        put("bounds", &|| about.bounds());
-        put("skip_threshold", &|| json!(about.goal.skip_threshold));
-        put("actions", &|| json!(about.actions()));
-        put("failure", &|| self.failure_shown(&about));
-        put("tasks", &|| self.tasks_shown(&about));
-        put("results", &|| self.results_shown(&about));
-        put("children", &|| self.children_shown(&about));
+        put("note", &|| json!(cx.note().map(|note| cx.room.note(note))));
+        put("item", &|| cx.item());
+        put("tools", &|| json!(self.prompt_tools(task, &cx)));
+        put("bounds", &|| cx.bounds());
+        put("skip_threshold", &|| json!(cx.goal.skip_threshold));
+        put("actions", &|| json!(cx.actions()));
+        put("failure", &|| self.prompt_failure(&cx));
+        put("tasks", &|| self.prompt_tasks(&cx));
+        put("results", &|| self.prompt_results(&cx));
+        put("children", &|| self.prompt_children(&cx));
         Ok(())
     }
 
-    pub(in crate::composite::goal) fn about_role(&self, task: TaskIx) -> Option<About<'_>> {
+    pub(in crate::composite::goal) fn role_context(&self, task: TaskIx) -> Option<RoleContext<'_>> {
         let (role, note) = self.goal_role(task)?;
         let asker = self.tasks[task].place.within?;
         let (goal_task, goal) = self.goal_of(asker)?;
@@ -110,59 +110,59 @@ impl View<'_> {
         let reads_on = self.can_read_on(task);
         let room =
             self.room_of(task, self.tasks[task].node).map_or_else(|| Room::within(u64::MAX), Room::within);
-        Some(About { role, note, goal_task, goal, asker, state, at, pieces, reads_on, room })
+        Some(RoleContext { role, note, goal_task, goal, asker, state, at, pieces, reads_on, room })
     }
 
     /// Gives a role's call what belongs to its task alone: the tools, the choices that are left, what can be read on.
     pub(crate) fn put_role(&self, task: TaskIx, mut call: AgentCall) -> AgentCall {
-        let Some(about) = self.about_role(task) else { return call };
+        let Some(cx) = self.role_context(task) else { return call };
         let mut settings = (*call.settings).clone();
-        if let Some(item) = about.own().filter(|_| about.role.works()) {
+        if let Some(item) = cx.own().filter(|_| cx.role.works()) {
             let strategy = self.tasks[task].progress.as_ref().and_then(|progress| progress.strategy);
-            if let Some(tools) = tools::for_task(&about.state, item, strategy) {
+            if let Some(tools) = tools::for_task(&cx.state, item, strategy) {
                 settings.tools = Some(tools);
             }
         }
-        if about.role == Role::Recover
+        if cx.role == Role::Recover
             && let Some(field) = settings.schema.as_mut().and_then(|schema| schema.fields.get_mut("strategy"))
         {
-            field.choices = Some(about.actions().into_iter().map(Json::from).collect());
+            field.choices = Some(cx.actions().into_iter().map(Json::from).collect());
         }
         call.settings = Arc::new(settings);
-        if about.reads_on {
-            let mut cut = self.cut_results(&about);
-            cut.extend(self.pieces_of_role(&about, cut.len()).kept);
+        if cx.reads_on {
+            let mut cut = self.cut_results(&cx);
+            cut.extend(self.pieces_of_role(&cx, cut.len()).kept);
             call.kept.extend(cut.into_iter().filter_map(|task| self.kept_whole(task)));
         }
         call
     }
 
     /// The results of which only heads are shown, in the order of their names.
-    fn cut_results(&self, about: &About<'_>) -> Vec<TaskIx> {
-        self.seen(about).into_iter().filter(|seen| seen.cut).map(|seen| seen.task).collect()
+    fn cut_results(&self, cx: &RoleContext<'_>) -> Vec<TaskIx> {
+        self.seen(cx).into_iter().filter(|seen| seen.cut).map(|seen| seen.task).collect()
     }
 
     /// What stands in the place of results; the names for reading on come after those of so many others.
-    fn pieces_of_role(&self, about: &About<'_>, names: usize) -> Pieces {
-        let pieces = about.pieces.as_deref().unwrap_or_default();
-        self.pieces_shown(&about.state, pieces, about.room, about.reads_on.then_some(names))
+    fn pieces_of_role(&self, cx: &RoleContext<'_>, names: usize) -> Pieces {
+        let pieces = cx.pieces.as_deref().unwrap_or_default();
+        self.prompt_pieces(&cx.state, pieces, cx.room, cx.reads_on.then_some(names))
     }
 
     /// The results that a role is shown, in order: what the task builds on, and the children that are put together or that
     /// the answer is made of. Neither takes room from the other.
-    fn seen(&self, about: &About<'_>) -> Vec<Seen> {
-        let inputs = self.inputs_shown(about);
-        let mut seen = self.seen_of(about, inputs.tasks, inputs.all, 0);
+    fn seen(&self, cx: &RoleContext<'_>) -> Vec<Seen> {
+        let inputs = self.prompt_inputs(cx);
+        let mut seen = self.seen_of(cx, inputs.tasks, inputs.all, 0);
         let cut = seen.iter().filter(|seen| seen.cut).count();
-        let children = self.with_results(about.shown_children().into_iter().map(|child| &child.id));
-        seen.extend(self.seen_of(about, children, about.room.all, cut));
+        let children = self.with_results(cx.children_in_prompt().into_iter().map(|child| &child.id));
+        seen.extend(self.seen_of(cx, children, cx.room.all, cut));
         seen
     }
 
     /// Results that share so many bytes; the names for reading on come after those of so many others.
     pub(in crate::composite::goal) fn seen_of(
         &self,
-        about: &About<'_>,
+        cx: &RoleContext<'_>,
         done: Vec<TaskIx>,
         all: usize,
         names: usize,
@@ -170,36 +170,36 @@ impl View<'_> {
         let said: Vec<Json> = done.iter().map(|task| self.json_of(*task)).collect();
         let texts: Vec<String> =
             said.iter().map(|said| readable(said.get("result").unwrap_or(&Json::Null))).collect();
-        let heads = about.room.heads(&texts, about.reads_on, all);
+        let heads = cx.room.heads(&texts, cx.reads_on, all);
         let mut number = names;
         let seen = done.into_iter().zip(&said).zip(texts.into_iter().zip(heads));
         seen.map(|((task, said), (text, head))| {
             let (summary, cut) =
                 (crate::composite::goal::planning::answer::words(said, "summary"), head < text.len());
             number += usize::from(cut);
-            let name = about.reads_on.then_some(number);
+            let name = cx.reads_on.then_some(number);
             Seen { task, summary, text: if cut { headed(&text, head, read_by(name)) } else { text }, cut }
         })
         .collect()
     }
 
-    fn results_shown(&self, about: &About<'_>) -> Json {
-        let is_built_on = |seen: &Seen| about.builds_on().contains(&self.tasks[seen.task].id);
-        let seen = self.seen(about).into_iter().filter(is_built_on);
-        let further = Some(self.inputs_shown(about).further).filter(|further| *further > 0);
-        seen.map(|seen| self.seen_value(about, &seen)).chain(further.map(not_shown)).collect()
+    fn prompt_results(&self, cx: &RoleContext<'_>) -> Json {
+        let is_built_on = |seen: &Seen| cx.builds_on().contains(&self.tasks[seen.task].id);
+        let seen = self.seen(cx).into_iter().filter(is_built_on);
+        let further = Some(self.prompt_inputs(cx).further).filter(|further| *further > 0);
+        seen.map(|seen| self.seen_value(cx, &seen)).chain(further.map(not_shown)).collect()
     }
 
-    fn children_shown(&self, about: &About<'_>) -> Json {
-        if !about.shows_children() {
+    fn prompt_children(&self, cx: &RoleContext<'_>) -> Json {
+        if !cx.shows_children() {
             return json!([]);
         }
-        if about.pieces.is_some() {
-            let names = self.cut_results(about).len();
-            let pieces = self.pieces_of_role(about, names).entries;
-            return about.missing_children().into_iter().chain(pieces).collect();
+        if cx.pieces.is_some() {
+            let names = self.cut_results(cx).len();
+            let pieces = self.pieces_of_role(cx, names).entries;
+            return cx.missing_children().into_iter().chain(pieces).collect();
         }
-        let seen = self.seen(about);
+        let seen = self.seen(cx);
         let seen: HashMap<&TaskId, &Seen> =
             seen.iter().map(|seen| (&self.tasks[seen.task].id, seen)).collect();
         let child = |child: &ItemState<'_>| {
@@ -208,16 +208,16 @@ impl View<'_> {
                 None => (reason(child), String::new()),
             };
             json!({
-                "id": about.state.short(&child.id), "description": about.room.line(&child.item.description),
-                "status": status_word(child), "summary": about.room.line(&summary), "result": result,
+                "id": cx.state.short(&child.id), "description": cx.room.line(&child.item.description),
+                "status": status_word(child), "summary": cx.room.line(&summary), "result": result,
             })
         };
-        about.children().into_iter().map(child).collect()
+        cx.children().into_iter().map(child).collect()
     }
 
     /// The tasks right below the goal, and what went wrong further down. Where they are too many, those that are missing
     /// come first and the rest is counted.
-    fn tasks_shown(&self, about: &About<'_>) -> Json {
+    fn prompt_tasks(&self, cx: &RoleContext<'_>) -> Json {
         let counts = |item: &&ItemState<'_>| {
             item.parent.is_none() || matches!(item.ended(), Some(End::Failed | End::Skipped | End::Cancelled))
         };
@@ -230,20 +230,20 @@ impl View<'_> {
         };
         let shown = |listed: Vec<&ItemState<'_>>| -> Vec<Json> {
             let mut rows: Vec<[String; 3]> = listed.iter().map(row).collect();
-            about.room.shorten(&mut rows);
-            listed.iter().zip(rows).map(|(item, row)| listed_value(about, item, row)).collect()
+            cx.room.shorten(&mut rows);
+            listed.iter().zip(rows).map(|(item, row)| listed_value(cx, item, row)).collect()
         };
-        let mut listed: Vec<&ItemState<'_>> = about.state.items.iter().filter(counts).collect();
-        if about.pieces.is_some() {
-            let counted = counted(&listed, about.room.shown());
+        let mut listed: Vec<&ItemState<'_>> = cx.state.items.iter().filter(counts).collect();
+        if cx.pieces.is_some() {
+            let counted = counted(&listed, cx.room.shown());
             listed.retain(|item| item.ended() != Some(End::Succeeded));
-            listed.truncate(about.room.shown());
+            listed.truncate(cx.room.shown());
             return shown(listed).into_iter().chain([counted]).collect();
         }
-        let further = listed.len().saturating_sub(about.room.shown());
+        let further = listed.len().saturating_sub(cx.room.shown());
         if further > 0 {
             listed.sort_by_key(|item| item.ended() == Some(End::Succeeded));
-            listed.truncate(about.room.shown());
+            listed.truncate(cx.room.shown());
         }
         shown(listed).into_iter().chain((further > 0).then(|| not_listed(further))).collect()
     }
@@ -273,47 +273,47 @@ impl State {
         ids.filter_map(|id| self.tasks.find(id)).filter(|task| self.tasks[*task].succeeded()).collect()
     }
 
-    fn seen_value(&self, about: &About<'_>, seen: &Seen) -> Json {
+    fn seen_value(&self, cx: &RoleContext<'_>, seen: &Seen) -> Json {
         let description = self.item_of(seen.task).map(|item| item.description.as_str()).unwrap_or_default();
         json!({
-            "id": about.state.short(&self.tasks[seen.task].id), "description": about.room.line(description),
-            "summary": about.room.line(&seen.summary), "result": seen.text,
+            "id": cx.state.short(&self.tasks[seen.task].id), "description": cx.room.line(description),
+            "summary": cx.room.line(&seen.summary), "result": seen.text,
         })
     }
 
-    fn failure_shown(&self, about: &About<'_>) -> Json {
-        let Some(failure) = about.own().and_then(|item| recovery::last_failure(&about.state, item)) else {
+    fn prompt_failure(&self, cx: &RoleContext<'_>) -> Json {
+        let Some(failure) = cx.own().and_then(|item| recovery::last_failure(&cx.state, item)) else {
             return Json::Null;
         };
         let attempts = |member: &TaskIx| self.tasks[*member].attempts;
-        let members = self.tasks[about.asker].group.iter().flat_map(|group| &group.members);
+        let members = self.tasks[cx.asker].group.iter().flat_map(|group| &group.members);
         let work = members.filter(|member| {
             matches!(self.goal_role(**member), Some((Role::Execute | Role::Rescue | Role::Reconcile, _)))
         });
         let tried: Vec<&str> =
-            about.own().map_or(&[][..], |item| item.tried).iter().map(|action| action.word()).collect();
+            cx.own().map_or(&[][..], |item| item.tried).iter().map(|action| action.word()).collect();
         json!({
-            "class": failure.class.word(), "message": about.room.note(&failure.message),
+            "class": failure.class.word(), "message": cx.room.note(&failure.message),
             "attempts": work.map(attempts).sum::<u32>(), "strategies": tried,
         })
     }
 
-    fn tools_shown(&self, task: TaskIx, about: &About<'_>) -> Vec<String> {
+    fn prompt_tools(&self, task: TaskIx, cx: &RoleContext<'_>) -> Vec<String> {
         let strategy = self.tasks[task].progress.as_ref().and_then(|progress| progress.strategy);
-        let own = about.own().filter(|_| about.role.works());
-        own.and_then(|item| tools::for_task(&about.state, item, strategy))
-            .unwrap_or_else(|| about.goal.tools.clone())
+        let own = cx.own().filter(|_| cx.role.works());
+        own.and_then(|item| tools::for_task(&cx.state, item, strategy))
+            .unwrap_or_else(|| cx.goal.tools.clone())
     }
 }
 
 /// A task in a list.
 fn listed_value(
-    about: &About<'_>,
+    cx: &RoleContext<'_>,
     item: &ItemState<'_>,
     [description, summary, reason]: [String; 3],
 ) -> Json {
     json!({
-        "id": about.state.short(&item.id), "description": description, "status": status_word(item),
+        "id": cx.state.short(&item.id), "description": description, "status": status_word(item),
         "summary": summary, "reason": reason,
     })
 }
@@ -341,7 +341,7 @@ fn counted(all: &[&ItemState<'_>], most: usize) -> Json {
     json!({ "id": "…", "description": description, "status": "counted", "summary": "", "reason": "" })
 }
 
-impl<'a> About<'a> {
+impl<'a> RoleContext<'a> {
     /// Of a task whose parts were put together before: those of which there is no result.
     fn missing_children(&self) -> Vec<Json> {
         let missing = |child: &&ItemState<'_>| child.ended() != Some(End::Succeeded);
@@ -372,12 +372,12 @@ impl<'a> About<'a> {
     fn children(&self) -> Vec<&ItemState<'a>> {
         match self.own() {
             Some(item) => item.batch(&self.state).into_iter().map(|child| &self.state.items[child]).collect(),
-            None => self.top_shown(),
+            None => self.top_tasks(),
         }
     }
 
     /// The tasks right below the goal; where they are too many, those that have results.
-    fn top_shown(&self) -> Vec<&ItemState<'a>> {
+    fn top_tasks(&self) -> Vec<&ItemState<'a>> {
         let all: Vec<&ItemState<'a>> = self.state.top().collect();
         let few = all.len() <= self.room.shown();
         let has_result = |item: &&ItemState<'_>| few || item.ended() == Some(End::Succeeded);
@@ -395,7 +395,7 @@ impl<'a> About<'a> {
     }
 
     /// The children whose results are shown.
-    fn shown_children(&self) -> Vec<&ItemState<'a>> {
+    fn children_in_prompt(&self) -> Vec<&ItemState<'a>> {
         if self.shows_children() && self.pieces.is_none() { self.children() } else { Vec::new() }
     }
 

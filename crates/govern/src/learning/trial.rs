@@ -1,11 +1,11 @@
 //! Do refusals depend on the number of calls at once? A trial finds out: fewer are made for a while.
 //!
-//! If it is the number, the service answers as many as before, and refuses fewer or none. If it is chance, a fault, or somebody
-//! else's load, it refuses the same part of fewer. Then there is no reason to make fewer: the limit goes back to where it was,
+//! If it is the number, the service answers as many as before, and refuses fewer or none. If it is chance, a fault, or the
+//! load of others, it refuses the same part of fewer. Then there is no reason to make fewer: the limit goes back to where it was,
 //! and the part that is refused is usual for a while.
 
-use crate::knowledge::{Change, Knowledge};
-use crate::tally::Tally;
+use crate::learning::knowledge::{Change, Knowledge};
+use crate::learning::tally::Tally;
 
 /// A trial that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

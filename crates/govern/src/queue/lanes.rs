@@ -1,11 +1,11 @@
 //! All lanes, found by shape.
 
 use crate::hash::Map;
-use crate::lane::Lane;
+use crate::queue::lane::Lane;
 use crate::spec::Amount;
 use std::ops::{Index, IndexMut};
 
-/// Lanes that nobody uses are kept up to this number, because the same shapes come back.
+/// Idle lanes are kept up to this number, because the same shapes come back.
 const IDLE: usize = 256;
 
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Lanes {
     lanes: Vec<Lane>,
     unused: Vec<u32>,
     by_shape: Map<Box<[Amount]>, u32>,
-    /// Lanes in which somebody waits.
+    /// Lanes with waiting demands.
     busy: Vec<u32>,
     idle: usize,
 }
@@ -44,7 +44,7 @@ impl Lanes {
         &self.busy
     }
 
-    /// Keeps the books after the number of waiting or held demands of a lane has changed from `before`.
+    /// Updates the busy and the idle lanes after the number of waiting or held demands of a lane has changed from `before`.
     pub fn note(&mut self, lane: u32, before: (usize, usize)) {
         let after = self.load(lane);
         match (before.0 > 0, after.0 > 0) {
@@ -78,19 +78,19 @@ impl Lanes {
         }
     }
 
-    /// Lanes in which somebody waits or of which permits are out.
+    /// Lanes with waiting demands or with permits that are out.
     pub fn in_use(&self) -> impl Iterator<Item = &Lane> {
         self.lanes.iter().filter(|lane| lane.len() > 0 || lane.held > 0)
     }
 
-    /// Forgets lanes that nobody uses, once there are many.
+    /// Forgets idle lanes, once there are many.
     fn sweep(&mut self) {
         if self.idle > IDLE {
             self.forget_idle();
         }
     }
 
-    /// Forgets lanes that nobody uses.
+    /// Forgets idle lanes: no demand waits and no permit is out.
     pub fn forget_idle(&mut self) {
         let lanes = &self.lanes;
         let unused = &mut self.unused;

@@ -93,7 +93,7 @@ impl Resource {
         if rounded > self.hard_limit() { count } else { rounded }
     }
 
-    /// What nobody can hope to exceed by waiting.
+    /// The limit that waiting cannot raise.
     fn hard_limit(&self) -> u64 {
         self.seen.map_or(self.limit, |seen| seen.min(self.limit))
     }

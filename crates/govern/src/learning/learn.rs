@@ -3,7 +3,7 @@
 //! Refusals take one off the limit each (`cut`), answers bring it back (`grow`), and where the two contradict each other there is
 //! a trial (`trial`). What is known is plain data, so that all processes of a machine can know the same (`knowledge`).
 
-use crate::knowledge::{Call, Change, Knowledge, Push};
+use crate::learning::knowledge::{Call, Change, Knowledge, Push};
 
 /// The shortest wait after a refusal that names none, in microseconds.
 const SHORTEST: u64 = 500_000;

@@ -6,7 +6,7 @@
 //!
 //! Answers count only if the limit was really in use: a process that sends little learns nothing about more.
 
-use crate::knowledge::{Call, Change, Knowledge};
+use crate::learning::knowledge::{Call, Change, Knowledge};
 
 impl Knowledge {
     /// An answer. Says how the limit has grown, once per window.

@@ -1,6 +1,6 @@
 //! Demands in the order in which they came.
 //!
-//! They come in order, so a queue with gaps is enough: who leaves from the middle leaves a gap, gaps at the front go at
+//! They come in order, so a queue with gaps is enough: a demand that leaves from the middle leaves a gap, gaps at the front go at
 //! once, and when there are more gaps than demands all of them go. Constant time, on average; finding a demand in the
 //! middle takes a logarithm.
 
@@ -18,7 +18,7 @@ impl ByAge {
         self.len
     }
 
-    /// Adds one who is younger than all.
+    /// Adds a demand that is younger than all.
     pub fn push(&mut self, age: u64, key: u64) {
         debug_assert!(self.queue.back().is_none_or(|(last, _)| *last < age), "ages rise");
         self.queue.push_back((age, Some(key)));
@@ -42,7 +42,7 @@ impl ByAge {
         }
     }
 
-    /// Who came first: age and key.
+    /// The demand that came first: age and key.
     pub fn first(&self) -> Option<(u64, u64)> {
         self.queue.front().and_then(|(age, key)| Some((*age, (*key)?)))
     }

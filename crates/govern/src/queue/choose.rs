@@ -1,13 +1,13 @@
-//! Who is next.
+//! Chooses the next demand.
 //!
 //! Lanes are looked at once each: does one more of this shape fit? Among those that fit, first the lane that was passed
 //! too often; otherwise the best by rank: class, then the tenant whose turn it is, then priority, path, order, age. If a
 //! resource that the chosen one needs is due to go to the longest waiting, that one goes instead. Costs the number of
-//! lanes in which somebody waits, and a logarithm of how many wait.
+//! lanes with waiting demands, and a logarithm of how many wait.
 
 use crate::answer::Admission;
 use crate::governor::Governor;
-use crate::lane::{Head, Lane};
+use crate::queue::lane::{Head, Lane};
 use crate::resource::Fit;
 use crate::spec::{Kind, ResourceId};
 use convoke_model::Timestamp;
@@ -25,7 +25,7 @@ pub(crate) struct Survey {
     pub spent: Option<(u32, ResourceId)>,
 }
 
-/// Somebody who may start.
+/// A demand that may start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chosen {
     pub key: u64,
@@ -94,7 +94,7 @@ impl Governor {
         None
     }
 
-    /// Who may start, after [`Governor::look_around`].
+    /// The demand that may start, after [`Governor::look_around`].
     pub(crate) fn choose(&mut self) -> Option<Chosen> {
         let chosen = self.who_was_passed().or_else(|| self.best_by_rank())?;
         Some(self.give_age_its_turn(chosen))
@@ -164,7 +164,7 @@ impl Governor {
         lanes.filter_map(|lane| oldest(*lane, &self.lanes[*lane])).min_by_key(|chosen| chosen.age)
     }
 
-    /// Nobody fits: who has waited longest, and what for.
+    /// No demand fits: the one that has waited longest, and what it waits for.
     pub(crate) fn blocked(&self) -> Admission {
         let blocked = self.survey.blocked.iter();
         let longest = blocked.filter_map(|(lane, on)| Some((self.lanes[*lane].oldest()?, *on))).min();

@@ -1,4 +1,4 @@
-//! Who asks, for what, and how they stand against others.
+//! Demands: their keys, their needs, and how they rank against others.
 
 use crate::spec::Amount;
 
@@ -21,10 +21,10 @@ pub struct Rank {
     pub order: u64,
 }
 
-/// Somebody who wants to start.
+/// A request to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand<'a> {
-    /// Who it is; at most one demand per key waits or holds a permit at a time.
+    /// Its identity; at most one demand per key waits or holds a permit at a time.
     pub key: u64,
     /// How it stands against others.
     pub rank: Rank,

@@ -1,19 +1,19 @@
 //! Turns of the tenants of a class: start-time fair queueing.
 //!
 //! Each tenant has a tag per class; the smallest tag is next. A grant moves the tag on by the inverse of the tenant's
-//! weight, from where it was or from where the class is now, whichever is later. So nobody saves up turns while it does
-//! not fit or does not ask: it gets one at once, and takes turns with the others from then on. Ties go to whoever was
-//! served (or came) longest ago. With equal weights a tenant is never granted twice in a row while another one fits,
+//! weight, from where it was or from where the class is now, whichever is later. So a tenant saves up no turns while it
+//! does not fit or does not ask: it gets one at once, and takes turns with the others from then on. Ties go to the tenant
+//! that was served (or came) longest ago. With equal weights a tenant is never granted twice in a row while another one fits,
 //! except that a turn of the longest waiting may come before or after: hence at most two in a row.
 
 use crate::hash::Map;
-use crate::rank::Tenant;
+use crate::queue::rank::Tenant;
 use std::collections::HashMap;
 
 /// What one grant costs a tenant of weight 1.
 const TURN: u64 = 1 << 24;
 
-/// When it is a tenant's turn: by share first, then by who was served longest ago.
+/// When it is a tenant's turn: by share first; of equal shares, the tenant that was served longest ago comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Tag {
     share: u64,
@@ -46,7 +46,7 @@ impl Row {
     }
 }
 
-/// Who has had how much.
+/// How much each tenant has had.
 #[derive(Debug)]
 pub(crate) struct Tenants {
     names: HashMap<String, Tenant>,
@@ -113,7 +113,7 @@ impl Tenants {
         self.accounts.get(&(class, tenant)).map(|account| account.tag).unwrap_or_default()
     }
 
-    /// A grant, whoever chose it.
+    /// Counts a grant to a tenant, by rank or by age.
     pub fn charge(&mut self, class: u8, tenant: Tenant) {
         self.turns += 1;
         let cost = TURN / u64::from(self.weights[tenant.0 as usize]);

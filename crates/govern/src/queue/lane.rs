@@ -3,12 +3,12 @@
 //! A lane keeps two orders of its demands: by rank (class, the turn of the tenant, priority, path, order, age) and by age
 //! alone. Every operation takes logarithmic time.
 
-use crate::by_age::ByAge;
-use crate::class::{ClassQueue, Front};
-use crate::holdback::Hold;
-use crate::rank::{Place, Tenant};
+use crate::queue::by_age::ByAge;
+use crate::queue::class::{ClassQueue, Front};
+use crate::queue::holdback::Hold;
+use crate::queue::rank::{Place, Tenant};
+use crate::queue::tenants::Tenants;
 use crate::spec::{Amount, ResourceId};
-use crate::tenants::Tenants;
 
 /// The demand of a lane that is next, compared with those of other lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ pub(crate) struct Lane {
     pub hold: Option<Hold>,
     /// Whether one more would fit, as of the last look around.
     pub fits: bool,
-    /// Its place among the lanes in which somebody waits.
+    /// Its place among the lanes with waiting demands.
     pub busy_at: Option<u32>,
 }
 
@@ -85,14 +85,14 @@ impl Lane {
         &mut self.classes[at].1
     }
 
-    /// Who is next by rank.
+    /// The next demand by rank.
     pub fn head(&mut self, lane: u32, tenants: &Tenants) -> Option<Head> {
         let (class, queue) = self.classes.iter_mut().find(|(_, queue)| !queue.is_empty())?;
         let front = queue.front(*class, tenants)?;
         Some(Head { class: *class, front, lane })
     }
 
-    /// Who has waited longest: age and key.
+    /// The demand that has waited longest: age and key.
     pub fn oldest(&self) -> Option<(u64, u64)> {
         self.by_age.first()
     }

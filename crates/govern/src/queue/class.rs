@@ -1,12 +1,12 @@
 //! The demands of one lane and class: tenants by whose turn it is, each with its demands by priority, path and age.
 //!
 //! Tags of tenants change with every grant, in whatever lane. They only ever grow, so they are brought up to date here
-//! when a tenant comes to the front and not before: as long as the front is up to date, nobody can be before it.
+//! when a tenant comes to the front and not before: as long as the front is up to date, no other tenant can be before it.
 
-use crate::by_age::ByAge;
 use crate::hash::Map;
-use crate::rank::{Level, Place, Tenant};
-use crate::tenants::{Tag, Tenants};
+use crate::queue::by_age::ByAge;
+use crate::queue::rank::{Level, Place, Tenant};
+use crate::queue::tenants::{Tag, Tenants};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Demands of one tenant.
@@ -24,7 +24,7 @@ pub(crate) struct ClassQueue {
     tenants: Map<Tenant, TenantQueue>,
 }
 
-/// Who is next in a class, and how it compares with others of the class.
+/// The next demand of a class, and how it compares with others of the class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Front {
     tag: Tag,
@@ -69,13 +69,13 @@ impl ClassQueue {
         }
     }
 
-    /// Who is next.
+    /// The next demand.
     pub fn front(&mut self, class: u8, tenants: &Tenants) -> Option<Front> {
         loop {
             let (tag, tenant) = *self.turns.first()?;
             let queue = self.tenants.get_mut(&tenant).expect("a tenant with a turn has demands");
             let current = tenants.tag(class, tenant);
-            // Who is alone is next, whatever its tag.
+            // A tenant that is alone is next, whatever its tag.
             if current == tag || self.turns.len() == 1 {
                 let (level, demands) = queue.levels.first_key_value()?;
                 let (age, key) = demands.first()?;

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::super::keys::reduce::ASKED;
+use super::super::keys::reduce::HELPER_MODEL;
 use super::super::section::Keys;
 use super::super::shape::Shape;
 use super::super::text::{Spanned, Text};
@@ -16,7 +16,7 @@ use super::{Reader, output};
 const DEPENDENCY_DEFAULT: u64 = 2_000;
 
 /// Reads a model that a step asks on its way, from a block of its own.
-pub fn asked_model(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Box<AgentStep> {
+pub fn helper_model(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Box<AgentStep> {
     Box::new(block(cx, fields, key).unwrap_or_default())
 }
 
@@ -105,6 +105,6 @@ pub fn repair_input(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> 
         cx.wrong_type(&pair.value, fields.of(key), "true, false or a mapping");
         return None;
     }
-    let block = Fields::open(cx, &pair.value, &ASKED, fields.owner_of(key))?;
+    let block = Fields::open(cx, &pair.value, &HELPER_MODEL, fields.owner_of(key))?;
     whole_block(cx, block).map(Box::new)
 }

@@ -1,7 +1,7 @@
 //! What refusals say: the limit falls by as many as were refused.
 //!
-//! A call that is refused while n are in flight says that one less was good. So of n that were in flight together, n less
-//! all that are refused are good, whichever they are: calls do not arrive in the order in which they were made. Those that were in
+//! A call that is refused while n are in flight says that one less was good. So of n that were in flight together, n less all
+//! that are refused are good, whichever they are: calls do not arrive in the order in which they were made. Those that were in
 //! flight when the first was refused are a *round*; a refusal of a call that began later begins the next one.
 //!
 //! Not every refusal is about the number:
@@ -10,9 +10,9 @@
 //!   answer brings back what there was.
 //! - Where a number is refused that was just found to be good, there is a trial (`trial`).
 
-use crate::in_a_row::{FEW, Verdict};
-use crate::knowledge::{Call, Change, Knowledge, Push, Round};
-use crate::tally::Tally;
+use crate::learning::in_a_row::{FEW, Verdict};
+use crate::learning::knowledge::{Call, Change, Knowledge, Push, Round};
+use crate::learning::tally::Tally;
 
 /// Where two in a hundred are refused or fewer, and the number is believed to be good, nothing is concluded from it.
 const STRAYS: Tally = Tally { calls: 100, refused: 2 };

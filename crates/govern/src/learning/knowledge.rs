@@ -2,20 +2,20 @@
 //! and `trial`.
 //!
 //! All processes of a machine can know the same: it fits into a few words, and a [`Sample`] changes it in one step,
-//! whichever process reports it. Times are microseconds on one clock, which those who share it agree on.
+//! whichever process reports it. Times are microseconds on one clock, the same for all of them.
 
-use crate::in_a_row::InARow;
-use crate::tally::Tally;
-use crate::trial::Trial;
+use crate::learning::in_a_row::InARow;
+use crate::learning::tally::Tally;
+use crate::learning::trial::Trial;
 use convoke_model::LimitReason;
 
 /// What an earlier run knew is tried further after a minute at the earliest, in microseconds.
 const FIRST_CALM: u64 = 60_000_000;
 
-/// More calls at once than anybody makes.
+/// More calls at once than any process makes.
 const NO_LIMIT: u64 = u32::MAX as u64;
 
-/// One call, as whoever learns sees it.
+/// One call, as the learner sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
     /// How many were in flight with it when it began.
@@ -40,7 +40,7 @@ pub struct Change {
 pub struct Push {
     /// For how long the service asks to be left alone, in microseconds; 0 if it asks for nothing.
     pub pause: u64,
-    /// The most that whoever made the call makes at once; the limit before the first refusal.
+    /// The most calls that the reporting process makes at once; the limit before the first refusal.
     pub most: u64,
 }
 

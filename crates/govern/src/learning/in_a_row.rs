@@ -1,9 +1,9 @@
 //! Refusals in a row: no call was answered that began after the first of them. Is the service full, or does it refuse everything?
 //!
-//! Calls that were in flight before the first refusal may still be answered, and say nothing. Time in which nothing was asked says
-//! nothing either: whether an answer is overdue counts from the first call that was refused since the last cut.
+//! Calls that were in flight before the first refusal may still be answered, and say nothing. Time in which nothing was asked
+//! says nothing either: whether an answer is overdue counts from the first call that was refused since the last cut.
 
-use crate::knowledge::{Call, Knowledge};
+use crate::learning::knowledge::{Call, Knowledge};
 
 /// Fewer refusals may be chance.
 pub(crate) const FEW: u64 = 4;

@@ -2,16 +2,16 @@
 //!
 //! A demand that is short of something does not stop others that fit. But each time that others are granted what a lane
 //! is short of, the lane is passed; after `Rules::passes` times, what one of its demands needs is kept free for it.
-//! Those who run go on; nobody new takes what is kept. As long as it is short of an amount that comes with time (a rate,
-//! a budget), only such amounts are kept, because slots that wait for time would be idle; then its slots as well. So it
-//! starts at the latest when that time has passed and those who hold its slots then have ended.
+//! Permits that are out stay out; no new demand takes what is kept. As long as it is short of an amount that comes with
+//! time (a rate, a budget), only such amounts are kept, because slots that wait for time would be idle; then its slots as well.
+//! So it starts at the latest when that time has passed and the holders of its slots have ended.
 //!
 //! Lanes for which something is kept have an order, and an earlier one does not wait for what is kept for a later one;
 //! so they cannot block each other. Nothing is kept for what cannot come by waiting alone: back-pressure, an open breaker,
 //! a spent budget, a need above the limit of the moment.
 
 use crate::governor::Governor;
-use crate::lane::Lane;
+use crate::queue::lane::Lane;
 use crate::resource::Fit;
 use crate::spec::{Amount, Kind, ResourceId};
 
@@ -25,7 +25,7 @@ pub(crate) struct Hold {
 }
 
 impl Governor {
-    /// Others were granted something: counts for those who are short of it.
+    /// A demand of lane `granted` was granted: counts a pass for each blocked lane that is short of something it took.
     pub(crate) fn count_passes(&mut self, granted: u32, now: u64) {
         for at in 0..self.survey.blocked.len() {
             let (lane, on) = self.survey.blocked[at];
