@@ -3,6 +3,7 @@
 use super::budget;
 use super::build::Builder;
 use crate::check::input_reference;
+use crate::check::outline::END;
 use crate::plan::*;
 use crate::source::declared;
 use crate::source::workflow as source;
@@ -21,7 +22,7 @@ impl<'a> Builder<'a> {
         node.triggers = self.triggers(step);
         if let Some(asked) = &step.common.repair_input {
             node.repairer = Some(self.input_repairer(step, asked));
-            node.repair_prompt = Some(self.asked_prompt(Asked::RepairInput, asked));
+            node.repair_prompt = Some(self.helper_prompt(PromptKind::RepairInput, asked));
         }
         if let source::StepKind::Agent(agent) = &step.kind {
             node.timeout =
@@ -54,7 +55,7 @@ impl<'a> Builder<'a> {
                 .collect(),
             repairer: None,
             repair_prompt: None,
-            retry: retry(&kind, common.retry.as_ref()),
+            retry: patience(retry(&kind, common.retry.as_ref()), &kind, common),
             timeout: common.timeout.as_ref().map(|limit| millis(limit.value)),
             max_wait: common.max_wait.as_ref().map(|limit| limit.value.as_millis() as u64),
             on_unknown: on_unknown(&kind, common),
@@ -130,6 +131,16 @@ fn join(source: source::Join) -> Join {
         source::Join::FirstSuccess => Join::FirstSuccess,
         source::Join::Quorum(count) => Join::Quorum(count as u32),
     }
+}
+
+/// A step that has another way, a further model or a step to go to, takes it after as many refusals as after other failures.
+fn patience(retry: Retry, kind: &Kind, common: &source::Common) -> Retry {
+    let further_model = matches!(kind, Kind::Agent(agent) if agent.settings.fallback.is_some());
+    let max_rate_limited = match further_model || common.on_error.iter().any(|route| route.to.value != END) {
+        true => retry.max_attempts,
+        false => retry.max_rate_limited,
+    };
+    Retry { max_rate_limited, ..retry }
 }
 
 pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {

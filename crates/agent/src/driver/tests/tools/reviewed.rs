@@ -38,7 +38,7 @@ async fn a_validator_that_is_busy_is_asked_again_in_another_attempt() {
 
 #[tokio::test]
 async fn after_the_last_attempt_the_answer_passes_without_its_validator() {
-    let last = graded([answers("a rhyme"), busy()], 2);
+    let last = graded([answers("a rhyme"), busy()], 7);
     assert_eq!(finished(last.run().await), "a rhyme");
     assert_eq!(last.engine.noted("validator_failed").len(), 1);
     let mut once = graded([answers("a rhyme"), busy()], 0);
@@ -53,10 +53,10 @@ async fn a_validator_that_cannot_be_asked_at_all_is_not_waited_for() {
     assert_eq!(wrong.engine.noted("validator_failed").len(), 1);
 }
 
-/// Whoever governs capacity learns from every call: a model that another one stood in for, a validator that let the
+/// The engine, which governs capacity, learns from every call: a model that another one stood in for, a validator that let the
 /// answer pass, a repair and a verdict.
 #[tokio::test]
-async fn the_line_is_told_how_each_call_fared() {
+async fn the_link_is_told_how_each_call_fared() {
     let failed = |class: Class| Err(Failure::new(class, "no"));
     let replies = [
         failed(Class::RateLimit),
@@ -65,7 +65,7 @@ async fn the_line_is_told_how_each_call_fared() {
         failed(Class::RateLimit),
         failed(Class::Capacity),
     ];
-    let mut scene = graded(replies, 2);
+    let mut scene = graded(replies, 7);
     scene.settings(|settings| {
         settings.schema = Some(serde_json::from_value(json!({"n": {"type": "number"}})).unwrap());
         settings.parse_recovery = 0;
