@@ -79,10 +79,29 @@ fn the_second_ctrl_c_ends_everything_at_once() {
     gone_and_resumable(&world);
 }
 
+/// A shutdown lets what runs come to its end, within a bound, and begins nothing new.
 #[test]
-fn sigterm_and_sighup_end_everything_at_once() {
+fn sigterm_and_sighup_let_what_runs_end() {
     for signal in [Signal::TERM, Signal::HUP] {
         let (world, process) = begun();
+        process.signal(signal);
+        process.await_words("a second signal stops at once");
+        world.write("go", "");
+        process.wait().exits(143).prints_nothing().mentions(&["convoke resume"]);
+        assert_eq!(world.read("after.log"), "", "nothing new begins");
+        let run = world.run();
+        assert_eq!(world.convoke(&["resume", &run]).exits(0).json(), json!({"after": "done"}));
+        let attempts = Events::of(&world, &run).attempts("attempt_started");
+        assert_eq!(attempts, [("parent".to_owned(), 1), ("after".to_owned(), 1)]);
+    }
+}
+
+#[test]
+fn a_second_sigterm_or_sighup_ends_everything_at_once() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let (world, process) = begun();
+        process.signal(signal);
+        process.await_words("a second signal stops at once");
         process.signal(signal);
         process.wait().exits(143).prints_nothing().mentions(&["convoke resume"]);
         assert_eq!(world.status(), "interrupted");
@@ -138,8 +157,11 @@ fn asks_first(world: &World, times: usize) {
 
 #[test]
 fn what_was_interrupted_is_asked_about_before_it_is_repeated() {
-    let at_once: [(&[Signal], i32); 3] =
-        [(&[Signal::INT, Signal::INT], 130), (&[Signal::TERM], 143), (&[Signal::HUP], 143)];
+    let at_once: [(&[Signal], i32); 3] = [
+        (&[Signal::INT, Signal::INT], 130),
+        (&[Signal::TERM, Signal::TERM], 143),
+        (&[Signal::HUP, Signal::HUP], 143),
+    ];
     for (signals, code) in at_once {
         let world = World::with_workflow(ONCE);
         let process = paying(&world, &["run", "w.yaml"], 1);
@@ -220,7 +242,7 @@ fn what_a_kill_left_behind_is_ended_before_the_next_attempt() {
     let parent = pids_in(&world.work().join("parent"))[0];
     until("the script dies with the engine", || !is_alive(parent));
     let left = family(&world);
-    // Also those in sessions of their own, before anybody resumes the run.
+    // Also those in sessions of their own, before the run is resumed.
     until("all of its family do", || !left.iter().copied().any(is_alive));
     let resumed = world.start(&["resume", &world.run()]);
     until("the next attempt has begun", || family(&world).len() == 6);

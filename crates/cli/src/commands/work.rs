@@ -18,6 +18,7 @@ pub fn run(console: &Console, args: &WorkArgs) -> Result<Exit, CommandFailure> {
     let state = stored::for_writing(console)?;
     let table = Arc::new(machine_capacity::watch(&state, "work")?);
     let slots = LocalSlots::new(args.at_once.unwrap_or_else(default_slots));
+    // No limit is needed: a claimant sends each reason once, and there is one per run and cause.
     let (sender, reasons) = unbounded_channel();
     let host = Host::of_this_process().map_err(unusable)?;
     let run_folder = Arc::new(move |run: &RunId| state.run_dir(run));
@@ -48,7 +49,8 @@ async fn attend(
             done = &mut working => return Ok((done?, first)),
             Some(reason) = reasons.recv() => console.say(&reason),
             signal = signals.next() => {
-                let at_once = first.is_some() || signal.is_at_once();
+                // What it gives up is performed elsewhere at once, so a shutdown does not wait for it.
+                let at_once = first.is_some() || signal != Signal::Interrupt;
                 first.get_or_insert(signal);
                 console.say(if at_once { "stopping at once" } else { signal.advice() });
                 claimant.stop(if at_once { Stop::AtOnce } else { Stop::AfterTasks });

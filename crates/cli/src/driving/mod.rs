@@ -153,6 +153,9 @@ impl Drive<'_> {
         let notifier = Notifier::new(run, &console.config.notify)
             .detached(console.detached, terminal)
             .with_gates(!flags.skip_gates);
+        // No limit: the engine's thread must not wait for a terminal. The watcher takes all updates that are there at every frame,
+        // also while a person is asked. A terminal that accepts no output leaves at most the rest of the run's events here,
+        // shared with the engine and not copied, and for a live view the texts that tasks stream meanwhile.
         let (updates, receiver) = channel();
         let watcher = context.watch(&handle).start(receiver);
         let live = is_live(console.voice);
@@ -236,7 +239,7 @@ async fn attend(
             signal = signals.next() => {
                 listeners.watchdog.turns();
                 let again = first.replace(first.unwrap_or(signal)).is_some();
-                handle.interrupt(again || signal.is_at_once(), signal.words());
+                handle.interrupt(again, signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
                 listeners.share.iter().for_each(|share| share.stop_taking());
                 listeners.updates.send(Update::Leaving(words.to_owned())).ok();
@@ -259,7 +262,7 @@ fn paused(why: &str, at_most: Duration) -> String {
     )
 }
 
-/// Who hears of what the run has written down.
+/// The receivers of what the run has committed.
 struct Listeners<'a> {
     updates: Sender<Update>,
     equipment: &'a Equipment,
@@ -267,7 +270,7 @@ struct Listeners<'a> {
     run: &'a RunId,
     /// What is done for others, where the run shares.
     share: Option<&'a WorkSharing>,
-    /// Tells people who may be elsewhere.
+    /// Notifies people away from the terminal.
     notifier: Notifier,
     /// Whether what is going on is drawn as it happens.
     live: bool,
@@ -295,7 +298,7 @@ impl Listeners<'_> {
                 self.notifier.paused(&why).into_iter().for_each(|untold| self.remark(untold));
                 self.remark(paused(&why, at_most));
             }
-            Notice::WentOn { seconds } => {
+            Notice::Resumed { seconds } => {
                 self.remark(format!("the run goes on after a pause of {seconds} s"))
             }
             Notice::Metrics(metrics) => metrics.publish(self.state, self.run),

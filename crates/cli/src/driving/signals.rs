@@ -9,14 +9,14 @@ use tokio::signal::unix::{self, SignalKind};
 pub enum Signal {
     /// Ctrl-C.
     Interrupt,
-    /// SIGTERM: a shutdown, which will not wait long.
+    /// SIGTERM: a shutdown.
     Terminate,
     /// SIGHUP: the terminal is gone. It means what SIGTERM means.
     Hangup,
 }
 
 impl Signal {
-    /// Who asked, for the record.
+    /// Its name, for the record.
     pub fn words(self) -> &'static str {
         match self {
             Signal::Interrupt => "Ctrl-C",
@@ -25,22 +25,22 @@ impl Signal {
         }
     }
 
-    /// What happens now, for the person who waits.
+    /// What happens now, in words for people.
     pub fn advice(self) -> &'static str {
         match self {
             Signal::Interrupt => "stopping: what runs may end first; Ctrl-C again stops at once",
-            Signal::Terminate | Signal::Hangup => "stopping at once",
+            Signal::Terminate | Signal::Hangup => {
+                "stopping: what runs may end first; a second signal stops at once"
+            }
         }
-    }
-
-    /// Whether attempts get no time to end.
-    pub fn is_at_once(self) -> bool {
-        self != Signal::Interrupt
     }
 
     /// The exit code of a process that it ended.
     pub fn exit(self) -> Exit {
-        if self.is_at_once() { Exit::Terminated } else { Exit::Interrupted }
+        match self {
+            Signal::Interrupt => Exit::Interrupted,
+            Signal::Terminate | Signal::Hangup => Exit::Terminated,
+        }
     }
 }
 
