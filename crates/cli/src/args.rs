@@ -20,7 +20,7 @@ mod values;
 pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
-pub use inspecting::{EventsArgs, PruneArgs, RunsArgs, ShowArgs, VerifyArgs};
+pub use inspecting::{EventsArgs, PruneArgs, RepairArgs, RunsArgs, ShowArgs, VerifyArgs};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{AnswerArgs, AttachArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
 pub use tooling::{
@@ -137,6 +137,8 @@ pub enum Command {
     Events(EventsArgs),
     /// Check a run's journal, from the first event to the last
     Verify(VerifyArgs),
+    /// Bring a damaged run back to its longest beginning that verifies; the damaged files are kept
+    Repair(RepairArgs),
     /// Remove old runs that have ended
     Prune(PruneArgs),
     /// Ask a run to stop

@@ -10,7 +10,7 @@ use crate::goal_request;
 use crate::presets::PREFIX;
 use crate::sources::Disk;
 use crate::view::format;
-use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir, write_private};
+use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir, replace_durably};
 use convoke_model::{Digest, Event, RunId, Stamped, TaskId};
 use convoke_plan::{Kind, Plan, Sources};
 use convoke_schedule::{Scheduler, changed, replayable};
@@ -71,20 +71,11 @@ fn has_kept(state: &StateDir, run: &RunId) -> bool {
 pub fn keep(state: &StateDir, run: &RunId, plan: &Plan) -> Result<(), CommandFailure> {
     let path = kept_at(state, run, &plan.digest());
     let text = serde_json::to_string(plan).expect("a plan is data");
-    write_durably(&path, &text).map_err(|error| {
-        CommandFailure::new(Exit::State, format!("cannot write `{}`: {error}", path.display()))
-    })
+    replace_durably(&path, text.as_bytes()).map_err(Into::into)
 }
 
 fn kept_at(state: &StateDir, run: &RunId, digest: &Digest) -> PathBuf {
     state.run_dir(run).join(format!("plan-{digest}.json"))
-}
-
-fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
-    let partial = path.with_extension("partial");
-    write_private(&partial, text.as_bytes()).map_err(std::io::Error::other)?;
-    std::fs::File::open(&partial)?.sync_all()?;
-    std::fs::rename(&partial, path)
 }
 
 /// Whether a name stands for a text that no file holds.

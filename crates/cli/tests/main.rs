@@ -32,6 +32,7 @@ mod personas;
 mod programs;
 mod project;
 mod queueing;
+mod repair;
 mod resuming;
 mod running;
 mod secrets;

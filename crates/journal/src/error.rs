@@ -1,4 +1,4 @@
-//! What can go wrong with stored state, by who can act on it.
+//! What can go wrong with stored state, by what can be done about it.
 //!
 //! `DiskFull` and `Busy` may pass; `Poisoned` and `Fenced` end this owner but not the run; `Damaged`, `Lost` and
 //! `Corrupt` need a person. No variant is made by reading a message.
@@ -46,7 +46,7 @@ pub enum Error {
     Owned {
         /// The run.
         run: RunId,
-        /// Who drives it.
+        /// The owner process.
         holder: Held,
     },
     /// Another process took the run over; this one may not append any more.
@@ -220,7 +220,7 @@ pub enum Unsuitable {
     ForeignOwner {
         /// Whose it is.
         owner: u32,
-        /// Who asks.
+        /// The user of this process.
         user: u32,
     },
     /// It is a folder for everybody.
@@ -260,18 +260,20 @@ impl Error {
                 "check the disk, then resume the run: it continues from what is on the disk"
             }
             Error::DiskFull { .. } => "free some space; the run goes on by itself",
-            Error::Damaged { torn_tail: true, .. } => "cut the torn tail off, then resume the run",
+            Error::Damaged { torn_tail: true, .. } => {
+                "`convoke repair` cuts the torn tail off and keeps a copy; then resume the run"
+            }
             Error::Damaged { .. } | Error::Corrupt { .. } => {
-                "restore the run's folder from a backup; the events before the damage can still be exported"
+                "restore the run's folder from a backup, or go back to the events before the damage: `convoke repair`"
             }
             Error::Lost { .. } => {
-                "restore the whole folder of the run; to go on without the lost events, delete its file `tip`"
+                "restore the whole folder of the run; to go on without the lost events: `convoke repair`"
             }
             Error::NoFormat { .. } => {
                 "restore the run's folder from a backup: the file was damaged or changed"
             }
             Error::NoTip { .. } => {
-                "restore the whole folder of the run; `convoke resume` goes on with the events that are there"
+                "restore the whole folder of the run; to accept the events that are there: `convoke repair`"
             }
             Error::Newer { .. } => "use the version of convoke that wrote it, or a later one",
             _ => return None,

@@ -31,21 +31,21 @@ pub enum Message {
         question: Option<u64>,
         /// The answer.
         answer: Answer,
-        /// Who answers.
+        /// The author of the answer.
         by: String,
     },
     /// Guidance for every call from now on.
     Guide {
         /// The words.
         text: String,
-        /// Who says so.
+        /// The author of the guidance.
         by: String,
     },
     /// Stop the run.
     Stop {
         /// At once, without letting attempts finish.
         now: bool,
-        /// Who asks.
+        /// The author of the request.
         by: String,
     },
     /// Something that this version cannot read; to be noted, not dropped.
@@ -81,7 +81,7 @@ impl Inbox {
 
     /// Leaves a message unless `refusal` objects. It sees what is left here and not dealt with, and nothing can be left
     /// or taken away until it has spoken; what the run has dealt with by then is in its journal. So of several senders
-    /// who would each object to the others, the one that is first on disk is heard. Durable on return.
+    /// that would each object to the others, the one that is first on disk is heard. Durable on return.
     pub fn send_unless<R>(
         state: &StateDir,
         run: &RunId,

@@ -5,7 +5,7 @@
 //! ```text
 //! runs.db                  an index for listings; can be rebuilt          index
 //! runs/<id>/journal.db     the events, the blobs, the stored plan         sqlite
-//! runs/<id>/owner.lock     who drives the run, held for life              owner
+//! runs/<id>/owner.lock     names the owner process, which holds it        owner
 //! runs/<id>/inbox.db       what other processes say to the run            inbox
 //! runs/<id>/tip            how far appends were acknowledged              tip
 //! runs/<id>/ballast        room for the last words on a full disk         ballast
@@ -18,6 +18,7 @@
 //! before by a hash; only the owner of the newest epoch appends; an inbox message is neither lost nor applied twice.
 
 mod ballast;
+pub mod disk;
 mod error;
 mod inbox;
 mod index;
@@ -42,7 +43,7 @@ pub use memory::Memory;
 pub use owner::{Held, Owner, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
-pub use sqlite::{Reader, RunMeta, Sqlite, TakenOver, Verified, cut_torn_tail, verify};
-pub use state::{StateDir, private_file, replace_private, write_private};
+pub use sqlite::{Reader, Repaired, RunMeta, Sqlite, TakenOver, Verified, repair, verify};
+pub use state::{StateDir, private_file, replace_durably, replace_private, write_private};
 pub use stopped::start_of;
 pub use writer::{Append, Writer};

@@ -1,10 +1,11 @@
-//! Who drives a run.
+//! The owner process of a run: the one that drives it.
 //!
-//! One process owns a run by an exclusive lock on its `owner.lock`, held until it ends, however it ends. The file says
-//! who that is and when it was last there, so that a second one can be told, and so that the run can be taken from a process
-//! that is stopped or stuck for longer than its lease. Should the lock fail its purpose (a file deleted by hand, two
+//! One process owns a run by an exclusive lock on its `owner.lock`, held until it ends, however it ends. The file
+//! names the owner and says when it was last there, so that a second process can be told, and so that the run can be taken from
+//! an owner that is stopped or stuck for longer than its lease. Should the lock fail its purpose (a file deleted by hand, two
 //! machines), the epoch in the journal still fences the older owner off; that is `sqlite`'s part.
 
+use crate::disk;
 use crate::state::private_file;
 use crate::{Error, StateDir};
 use convoke_model::RunId;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,7 +89,7 @@ pub(crate) struct OwnerLock {
 }
 
 impl OwnerLock {
-    /// Takes the lock or says who has it, at once.
+    /// Takes the lock, or answers with its holder, at once.
     pub fn take(run: &RunId, dir: &Path, owner: &Owner) -> Result<OwnerLock, Error> {
         let path = lock_path(dir);
         for patience in (0..PATIENCE).rev() {
@@ -121,7 +122,8 @@ impl OwnerLock {
     }
 
     /// Takes the run from an owner that has been silent for longer than the lease. That one keeps its lock, on a file that
-    /// no path leads to any more. Of several who try, one succeeds, and is told who it was.
+    /// no path leads to any more. Of several processes that try, one succeeds, and gets the
+    /// earlier owner as its answer.
     pub fn seize(
         run: &RunId,
         dir: &Path,
@@ -159,14 +161,15 @@ impl OwnerLock {
 
     fn write(&self, held: &Held) -> Result<(), Error> {
         let text = serde_json::to_vec(held).expect("plain data");
-        let written = self.file.write_all_at(&text, 0).and_then(|()| self.file.set_len(text.len() as u64));
+        let written = disk::write_at(&self.file, &self.path, &text, 0)
+            .and_then(|()| disk::set_len(&self.file, &self.path, text.len() as u64));
         written.map_err(Error::io("write", &self.path))
     }
 }
 
 impl Drop for OwnerLock {
     fn drop(&mut self) {
-        // Only for those who look: an empty file says at once that there is no owner.
+        // Only for processes that look: an empty file says at once that there is no owner.
         self.file.set_len(0).ok();
     }
 }

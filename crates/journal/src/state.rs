@@ -3,6 +3,7 @@
 //! Where it lies is decided by `cli`; here it is checked and made. Invariant: what is below `runs` can be read by its
 //! owner only, and the folder is one on which locks, shared memory and renames keep their promises.
 
+use crate::disk;
 use crate::run_id::is_safe;
 use crate::{Error, Unsuitable};
 use convoke_model::RunId;
@@ -87,7 +88,7 @@ impl StateDir {
     /// Makes the names below `runs` durable.
     pub(crate) fn sync_names(&self) -> Result<(), Error> {
         let runs = self.runs_dir();
-        File::open(&runs).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", &runs))
+        disk::sync_folder(&runs).map_err(Error::io("sync", &runs))
     }
 }
 
@@ -100,15 +101,19 @@ pub(crate) fn begin_making(dir: &Path) -> Result<(), Error> {
 
 pub(crate) fn end_making(dir: &Path) -> Result<(), Error> {
     let path = dir.join(MAKING);
-    fs::remove_file(&path).map_err(Error::io("remove", &path))
+    disk::remove(&path).and_then(|()| disk::sync_folder(dir)).map_err(Error::io("remove", &path))
 }
 
 fn is_being_made(dir: &Path) -> bool {
     dir.join(MAKING).exists()
 }
 
-/// Opens a file that only its owner can read and write, making it if need be. Whatever the umask, and also if it existed with another mode.
+/// Opens a file that only its owner can read and write, making it if need be. Whatever the umask, and also if it existed with
+/// another mode.
 pub fn private_file(path: &Path) -> Result<File, Error> {
+    if !path.exists() {
+        disk::make(path).map_err(Error::io("make", path))?;
+    }
     let file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(PRIVATE).open(path);
     let file = file.map_err(Error::io("open", path))?;
@@ -138,6 +143,21 @@ pub fn replace_private(path: &Path, content: &[u8]) -> Result<(), Error> {
         fs::remove_file(&draft).ok();
     }
     replaced
+}
+
+/// As [`replace_private`], and durable when it returns: the content before its name, and then the name.
+pub fn replace_durably(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let draft = path.with_extension("partial");
+    let file = private_file(&draft)?;
+    let written = disk::set_len(&file, &draft, 0)
+        .and_then(|()| disk::write_at(&file, &draft, content, 0))
+        .and_then(|()| disk::sync(&file, &draft))
+        .and_then(|()| disk::rename(&draft, path));
+    if written.is_err() {
+        fs::remove_file(&draft).ok();
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    written.and_then(|()| disk::sync_folder(folder)).map_err(Error::io("write", path))
 }
 
 /// The mode of every file of the state.

@@ -7,10 +7,10 @@
 //! of the journal is taken as it is, and that is said.
 
 use crate::Error;
+use crate::disk;
 use crate::record::{Chain, Hash};
 use crate::state::private_file;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 const LENGTH: usize = 48;
@@ -38,7 +38,7 @@ impl TipFile {
     /// Notes that everything up to here was acknowledged.
     pub fn note(&self, chain: &Chain) -> Result<(), Error> {
         let tip = Tip { seq: chain.next - 1, hash: chain.hash };
-        self.file.write_all_at(&tip.bytes(), 0).map_err(Error::io("write", &self.path))
+        disk::write_at(&self.file, &self.path, &tip.bytes(), 0).map_err(Error::io("write", &self.path))
     }
 }
 

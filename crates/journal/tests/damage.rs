@@ -2,8 +2,8 @@
 
 use crate::common;
 
-use common::{Disk, blob_of, me, notes, stop};
-use convoke_journal::{Error, Inbox, Journal, Reader, Sqlite, Verified, cut_torn_tail, verify};
+use common::{Disk, blob_of, me, note, notes, stop};
+use convoke_journal::{Error, Inbox, Journal, Reader, Sqlite, Verified, repair, verify};
 use convoke_model::{Blob, JsonText, Stamped, Timestamp};
 use rusqlite::Connection;
 use std::fs;
@@ -225,24 +225,69 @@ fn a_changed_plan_is_found() {
 }
 
 #[test]
-fn only_a_torn_tail_is_cut_and_only_when_asked() {
+fn a_repair_goes_back_to_a_beginning_that_verifies_and_keeps_what_was_there() {
     let specimen = Specimen::closed();
     let (state, run) = (&specimen.disk.state, &specimen.disk.run);
-    assert_eq!(cut_torn_tail(state, run, &me()).unwrap(), None);
-    let connection = Connection::open(specimen.disk.file("journal.db")).unwrap();
-    connection.execute("UPDATE records SET body = replace(body, 'number 5', 'number 7')", []).unwrap();
-    drop(connection);
-    let error = specimen.disk.open().read_all().unwrap_err();
-    assert!(error.to_string().contains("damaged at event 5 (a torn tail, nothing follows it)"), "{error}");
-    assert_eq!(cut_torn_tail(state, run, &me()).unwrap(), Some(5));
-    assert_eq!(specimen.disk.open().read_all().unwrap(), specimen.events[..4]);
+    assert_eq!(repair(state, run, &me()).unwrap(), None);
+    for (number, at) in [(1, 5), (2, 4)] {
+        let kept = at as u64 - 1;
+        let connection = Connection::open(specimen.disk.file("journal.db")).unwrap();
+        connection.execute("UPDATE records SET consumed = 'x' WHERE first = ?1", [at]).unwrap();
+        drop(connection);
+        let before = fs::read(specimen.disk.file("journal.db")).unwrap();
+        let repaired = repair(state, run, &me()).unwrap().expect("it is damaged");
+        assert_eq!(repaired.last, kept);
+        assert!(repaired.damage.contains("damaged at event"), "{}", repaired.damage);
+        assert!(repaired.original.ends_with(format!(".damaged-{run}-{number}")));
+        assert_eq!(fs::read(repaired.original.join("journal.db")).unwrap(), before);
+        assert_eq!(verify(state, run).unwrap().events, kept);
+        assert_eq!(specimen.disk.open().read_all().unwrap(), specimen.events[..kept as usize]);
+    }
+    assert_eq!(state.runs().unwrap(), std::slice::from_ref(run), "the copies are no runs");
+    specimen.disk.open().append(&[note(4)], &[], &[]).unwrap();
+    assert_eq!(verify(state, run).unwrap().events, 4);
+}
 
+/// A journal whose plan or name cannot be read gives no beginning: it stays as it is.
+#[test]
+fn what_cannot_be_repaired_is_left_alone() {
+    let specimen = Specimen::closed();
     let connection = Connection::open(specimen.disk.file("journal.db")).unwrap();
-    connection.execute("UPDATE records SET body = replace(body, 'number 1', 'number 7')", []).unwrap();
+    connection.execute("DELETE FROM blobs WHERE digest = (SELECT plan FROM run)", []).unwrap();
     drop(connection);
-    let error = cut_torn_tail(state, run, &me()).unwrap_err();
-    assert!(matches!(error, Error::Damaged { seq: 1, torn_tail: false, .. }), "{error}");
-    assert!(error.hint().is_some_and(|hint| hint.contains("backup")));
+    let before = fs::read(specimen.disk.file("journal.db")).unwrap();
+    let error = repair(&specimen.disk.state, &specimen.disk.run, &me()).unwrap_err();
+    assert!(matches!(error, Error::Blob { .. }), "{error}");
+    assert_eq!(fs::read(specimen.disk.file("journal.db")).unwrap(), before);
+}
+
+/// Whatever bit is flipped and wherever a file is cut: what a repair leaves verifies and is a beginning of what was written.
+#[test]
+fn any_repair_leaves_a_beginning_of_what_was_written() {
+    let specimen = Specimen::closed();
+    let (state, run) = (&specimen.disk.state, &specimen.disk.run);
+    let whole = fs::read(specimen.disk.file("journal.db")).unwrap();
+    let tip = fs::read(specimen.disk.file("tip")).unwrap();
+    let (mut repaired, mut refused) = (0, 0);
+    for bit in (0..whole.len() * 8).step_by(whole.len() * 8 / 150) {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        ["journal.db-wal", "journal.db-shm"]
+            .iter()
+            .for_each(|name| drop(fs::remove_file(specimen.disk.file(name))));
+        fs::write(specimen.disk.file("journal.db"), &bytes).unwrap();
+        fs::write(specimen.disk.file("tip"), &tip).unwrap();
+        match repair(state, run, &me()) {
+            Ok(done) => {
+                repaired += u64::from(done.is_some());
+                let events = verify(state, run).unwrap().events as usize;
+                assert_eq!(specimen.disk.open().read_all().unwrap(), specimen.events[..events], "bit {bit}");
+                done.inspect(|done| fs::remove_dir_all(&done.original).unwrap());
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(repaired > 4, "{repaired} repaired, {refused} refused");
 }
 
 #[test]

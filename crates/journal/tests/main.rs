@@ -8,6 +8,7 @@ mod crash;
 mod damage;
 mod format;
 mod full_disk;
+mod images;
 mod index;
 mod ownership;
 mod project;

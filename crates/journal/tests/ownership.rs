@@ -13,7 +13,7 @@ fn a_second_owner_is_refused_at_once_and_told_who_has_the_run() {
     let disk = Disk::new();
     drop(disk.create());
     let _owner = disk.open();
-    // Who waited for the owner to go would wait for ever.
+    // A process that waited for the owner to go would wait for ever.
     let error = Sqlite::open_owner(&disk.state, &disk.run, &me()).err().unwrap();
     let text = format!("run `{}` is driven by process {} on `here` (epoch 2)", disk.run, std::process::id());
     assert_eq!(error.to_string(), text);

@@ -67,6 +67,19 @@ pub struct EventsArgs {
 /// `convoke verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
+    /// The run, the beginning of its name, or `last`: the last one of this folder (`last` unless told)
+    pub run: Option<String>,
+    /// Check every run of the state folder
+    #[arg(long, conflicts_with = "run")]
+    pub all: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke repair`.
+#[derive(Debug, Args)]
+pub struct RepairArgs {
     /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// How to print

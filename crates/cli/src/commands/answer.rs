@@ -37,7 +37,7 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
         Some(holder) => console.conclude(&format!("answered `{task}`; {holder} drives run {run}")),
         None if args.resume => {
             let terms = Terms { accept: false, bounds: &GoalBounds::default(), flags: &args.flags };
-            return resume::go_on(console, state, &run, &terms);
+            return resume::resume_run(console, state, &run, &terms);
         }
         None => {
             console.conclude(&format!("answered `{task}`; no process drives run {run}"));

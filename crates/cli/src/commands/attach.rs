@@ -73,6 +73,8 @@ impl<'a> Attached<'a> {
         if !driven {
             return Ok(true);
         }
+        // No limit: a thread that waited for the watcher would hear no signal. This one sends one batch per period; a terminal that
+        // accepts no output leaves at most the rest of the journal here.
         let (updates, receiver) = channel();
         let watcher = self.watcher(before).start(receiver);
         let leave = self.leave.clone();

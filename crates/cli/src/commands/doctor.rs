@@ -44,8 +44,8 @@ enum Kind {
     Scripted,
     /// A program that is run once per question: that it is there is all that can be known before.
     Command,
-    /// An agent or a service that was asked.
-    Asked,
+    /// An agent or a service: it was asked for its models.
+    Service,
 }
 
 impl Kind {
@@ -53,7 +53,7 @@ impl Kind {
         match name {
             "scripted" => Kind::Scripted,
             "cli" => Kind::Command,
-            _ => Kind::Asked,
+            _ => Kind::Service,
         }
     }
 
@@ -62,7 +62,7 @@ impl Kind {
         match self {
             Kind::Scripted => ("answers", "without a model"),
             Kind::Command => ("is there", "a command; whether it answers shows when a step asks it"),
-            Kind::Asked => ("answers", "no models"),
+            Kind::Service => ("answers", "no models"),
         }
     }
 }
@@ -128,7 +128,7 @@ async fn examine(registry: &Registry, candidates: Vec<(String, Provider)>) -> Ve
         let kind = Kind::of(&provider.settings.name);
         let service = match kind {
             Kind::Scripted => Ok(None),
-            Kind::Command | Kind::Asked => registry.get(&provider.settings).map(Some),
+            Kind::Command | Kind::Service => registry.get(&provider.settings).map(Some),
         };
         asking.spawn(async move {
             let outcome = match service {

@@ -1,4 +1,4 @@
-//! `convoke goal`: a sentence becomes a workflow of one goal, which runs like any other.
+//! `convoke goal`: a goal on the command line becomes a workflow of one goal, which runs like any other.
 
 use super::run::{begin_with, with_flags};
 use crate::args::{Format, GoalArgs, InputArgs, RunArgs, RunFlags};
@@ -18,14 +18,14 @@ use convoke_plan::generate::goal::{GoalRequest, STEP};
 /// Makes the workflow and starts it.
 pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
     let prompts = goal_request::prompts(console)?;
-    let sentence = goal_request::of(args, console, &prompts)?;
+    let request = goal_request::of(args, console, &prompts)?;
     if args.print_workflow {
-        console.data(&sentence.yaml())?;
+        console.data(&request.yaml())?;
         return Ok(Exit::Success);
     }
     let authors = Authors { args, entries: &console.config.entries, prompts: &prompts };
-    let (as_run, subject) = (as_run(args), Subject::made(goal_request::FILE, sentence.yaml()));
-    require_plan(console, args, &sentence)?;
+    let (as_run, subject) = (as_run(args), Subject::made(goal_request::FILE, request.yaml()));
+    require_plan(console, args, &request)?;
     let mut plan = accepted(console, &as_run, &subject, &authors)?;
     let budgeted = Budgeted::at_start(&args.bounds, &console.config.goal.limits);
     Budgeted::name(budgeted.written, &mut plan);
@@ -33,9 +33,9 @@ pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
 }
 
 /// Refuses a plan that was given and cannot be carried out, with its own lines. Where the rest is refused, that is told.
-fn require_plan(console: &Console, args: &GoalArgs, sentence: &GoalRequest) -> Result<(), CommandFailure> {
-    let (Some(file), Some(text)) = (&args.plan, &sentence.plan) else { return Ok(()) };
-    let without = GoalRequest { plan: None, ..sentence.clone() };
+fn require_plan(console: &Console, args: &GoalArgs, request: &GoalRequest) -> Result<(), CommandFailure> {
+    let (Some(file), Some(text)) = (&args.plan, &request.plan) else { return Ok(()) };
+    let without = GoalRequest { plan: None, ..request.clone() };
     let subject = Subject::made(goal_request::FILE, without.yaml());
     let compiled = subject.compile(&console.config, args.flags.provider.as_deref())?;
     let Some(plan) = compiled.plan else { return Ok(()) };
@@ -43,7 +43,7 @@ fn require_plan(console: &Console, args: &GoalArgs, sentence: &GoalRequest) -> R
     given_plan::require(console, goal, &goal_request::file_name(file), text)
 }
 
-/// The plan, unless it must not run; what was found is told to who wrote it.
+/// The plan, unless it must not run; what was found is told with the flag, key or file that it comes from.
 fn accepted(
     console: &Console,
     args: &RunArgs,

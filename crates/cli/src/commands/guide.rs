@@ -57,7 +57,7 @@ fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {
     }
 }
 
-/// Everybody who is asked from then on reads all of it, so there is an end to it.
+/// Every role that is asked from then on reads all of it, so its length is bounded.
 fn fits(stored: &Stored, waiting: &[InboxMessage], words: &str) -> Result<(), CommandFailure> {
     let said = stored.events.iter().filter_map(|stamped| match &stamped.event {
         Event::Guided { text, .. } => Some(text.chars().count()),

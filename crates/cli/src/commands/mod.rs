@@ -19,6 +19,7 @@ mod presets;
 mod prices;
 mod project;
 mod prune;
+mod repair;
 mod resume;
 mod run;
 mod runs;
@@ -51,6 +52,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
+        Command::Repair(args) => repair::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
         Command::Work(args) => work::run(console, &args),

@@ -4,7 +4,7 @@ use crate::args::{Format, PresetsArgs};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::presets::{self, About, Found};
+use crate::presets::{self, Found, Summary};
 use convoke_plan::Input;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -15,11 +15,12 @@ pub fn run(console: &Console, args: &PresetsArgs) -> Result<Exit, CommandFailure
         Some(name) => vec![presets::find(name.strip_prefix(presets::PREFIX).unwrap_or(name))?],
         None => presets::all(),
     };
-    let found: Vec<_> = found.into_iter().map(|preset| (presets::about(console, &preset), preset)).collect();
-    if let (Some(_), [(about, preset)]) = (&args.name, found.as_slice())
-        && !about.usable
+    let found: Vec<_> =
+        found.into_iter().map(|preset| (presets::summary(console, &preset), preset)).collect();
+    if let (Some(_), [(summary, preset)]) = (&args.name, found.as_slice())
+        && !summary.usable
     {
-        let message = format!("preset `{}` {}", preset.name(), about.words);
+        let message = format!("preset `{}` {}", preset.name(), summary.words);
         return Err(CommandFailure::new(Exit::Refused, message));
     }
     match (args.format, args.name.is_some()) {
@@ -30,15 +31,15 @@ pub fn run(console: &Console, args: &PresetsArgs) -> Result<Exit, CommandFailure
     Ok(Exit::Success)
 }
 
-fn record((about, preset): &(About, Found)) -> Value {
+fn record((summary, preset): &(Summary, Found)) -> Value {
     let path = match preset {
         Found::Ours(_) => Value::Null,
         Found::File { path, .. } => json!(path.display().to_string()),
     };
     let inputs: serde_json::Map<String, Value> =
-        about.inputs.iter().map(|(name, input)| (name.clone(), described(input))).collect();
+        summary.inputs.iter().map(|(name, input)| (name.clone(), described(input))).collect();
     json!({
-        "name": preset.name(), "about": about.words, "from": preset.whose(), "file": path, "inputs": inputs,
+        "name": preset.name(), "about": summary.words, "from": preset.origin(), "file": path, "inputs": inputs,
     })
 }
 
@@ -50,38 +51,38 @@ fn described(input: &Input) -> Value {
     })
 }
 
-fn list(found: &[(About, Found)]) -> String {
+fn list(found: &[(Summary, Found)]) -> String {
     let width = found.iter().map(|(_, preset)| preset.name().len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (about, preset) in found {
-        let whose = match preset {
+    for (summary, preset) in found {
+        let origin = match preset {
             Found::Ours(_) => String::new(),
-            Found::File { whose, .. } => format!(" ({whose})"),
+            Found::File { origin, .. } => format!(" ({origin})"),
         };
-        let needed: Vec<&str> = about
+        let needed: Vec<&str> = summary
             .inputs
             .iter()
             .filter(|(_, input)| is_needed(input))
             .map(|(name, _)| name.as_str())
             .collect();
         let takes = if needed.is_empty() { String::new() } else { format!("  [{}]", needed.join(", ")) };
-        let line = format!("{:<width$}  {}{whose}{takes}", preset.name(), about.words);
+        let line = format!("{:<width$}  {}{origin}{takes}", preset.name(), summary.words);
         writeln!(text, "{}", line.trim_end()).expect("text takes text");
     }
     text
 }
 
-fn page((about, preset): &(About, Found)) -> String {
-    let mut text = format!("{}: {}\n", preset.name(), about.words);
+fn page((summary, preset): &(Summary, Found)) -> String {
+    let mut text = format!("{}: {}\n", preset.name(), summary.words);
     if let Found::File { path, .. } = preset {
         writeln!(text, "  file: {}", path.display()).expect("text takes text");
     }
-    let width = about.inputs.keys().map(String::len).max().unwrap_or(0);
-    for (name, input) in &about.inputs {
+    let width = summary.inputs.keys().map(String::len).max().unwrap_or(0);
+    for (name, input) in &summary.inputs {
         let line = format!("  {name:<width$}  {:<8} {}{}", input.ty.word(), words(input), otherwise(input));
         writeln!(text, "{}", line.trim_end()).expect("text takes text");
     }
-    let needed = about.inputs.iter().filter(|(_, input)| is_needed(input));
+    let needed = summary.inputs.iter().filter(|(_, input)| is_needed(input));
     let example: String = needed.map(|(name, input)| format!(" -i {name}={}", sample(input))).collect();
     writeln!(text, "\nconvoke run {}{}{example}", presets::PREFIX, preset.name()).expect("text takes text");
     text

@@ -1,4 +1,4 @@
-//! `convoke prices`: what models cost, who says so, and a list of the person's own over the built-in one.
+//! `convoke prices`: what models cost, the source of each price, and a list of the person's own over the built-in one.
 
 use crate::args::{PricesArgs, PricesCommand, PricesFormat};
 use crate::config::{Config, price_list_path};

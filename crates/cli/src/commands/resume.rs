@@ -29,7 +29,7 @@ pub fn run(console: &Console, args: &ResumeArgs) -> Result<Exit, CommandFailure>
         None => newest_here(&state)?,
     };
     let terms = Terms { accept: args.accept_changes, bounds: &args.bounds, flags: &args.flags };
-    go_on(console, state, &run, &terms)
+    resume_run(console, state, &run, &terms)
 }
 
 /// On what terms a run goes on.
@@ -102,7 +102,7 @@ fn own(console: &Console, state: &StateDir, run: &RunId) -> Result<Sqlite, Comma
 }
 
 /// Takes the run over and drives it.
-pub fn go_on(
+pub fn resume_run(
     console: &Console,
     state: StateDir,
     run: &RunId,

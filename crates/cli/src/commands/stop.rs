@@ -8,7 +8,7 @@ use crate::failure::CommandFailure;
 use crate::stored;
 use convoke_journal::{Inbox, Message, live_owner};
 
-/// Leaves the message and says who will read it.
+/// Leaves the message and names the process that will read it.
 pub fn run(console: &Console, args: &StopArgs) -> Result<Exit, CommandFailure> {
     let state = stored::for_writing(console)?;
     let run = stored::find(&state, &args.run)?;

@@ -52,7 +52,7 @@ impl Index {
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    /// All runs, newest first, in line with the folders and with who is alive.
+    /// All runs, newest first, in line with the folders and with the owners that are alive.
     pub fn list(&mut self) -> Result<Vec<RunRow>, Error> {
         let mut known = self.healing(rows)?;
         let mut changed = Vec::new();
@@ -82,7 +82,7 @@ impl Index {
         self.list()
     }
 
-    pub(super) fn remove(&mut self, run: &RunId) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, run: &RunId) -> Result<(), Error> {
         self.settle(&[], [run])
     }
 

@@ -1,19 +1,23 @@
 //! A run's journal in a SQLite file.
 //!
-//! `Reader` looks, `Sqlite` owns; `schema` knows the format, `pack` compresses blobs, `verify` checks everything, and
-//! `fault` says what an error of the database means. Invariant: the owner's is the only connection that writes.
+//! `Reader` looks, `Sqlite` owns; `schema` knows the format, `pack` compresses blobs, `verify` checks everything, and `fault`
+//! says what an error of the database means, `vfs` is between SQLite and the disk. Invariant: the owner's is the only
+//! connection that writes.
 
 mod fault;
 mod owned;
 mod pack;
 mod reader;
+mod repair;
 mod schema;
 mod verify;
+mod vfs;
 
 pub(crate) use fault::{file_uri, refusal};
 pub use owned::{Sqlite, TakenOver};
 pub use reader::Reader;
-pub use verify::{Verified, cut_torn_tail, verify};
+pub use repair::{Repaired, repair};
+pub use verify::{Verified, verify};
 
 use convoke_model::JsonText;
 

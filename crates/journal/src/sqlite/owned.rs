@@ -5,8 +5,9 @@
 //! disk is then found out by the next owner.
 
 use super::pack::Packer;
-use super::{Reader, RunMeta, refusal, schema};
+use super::{Reader, RunMeta, refusal, schema, vfs};
 use crate::ballast::Ballast;
+use crate::disk;
 use crate::inbox::OwnerInbox;
 use crate::owner::OwnerLock;
 use crate::record::{Chain, Record, encode, join_ids};
@@ -15,7 +16,8 @@ use crate::stopped::end_if_stopped;
 use crate::tip::{Tip, TipFile};
 use crate::{Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
 use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, ffi, params};
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
@@ -105,6 +107,8 @@ impl Sqlite {
         let epoch = connection.query_row(next_epoch, [], |row| row.get::<_, i64>(0)).map_err(fail)?;
         lock.announce(epoch as u64)?;
         schema::make_durable(&connection).map_err(fail)?;
+        // The log may have been made just now. SQLite makes its name durable too, and drops the error if that fails.
+        disk::sync_folder(&dir).map_err(Error::io("sync", &dir))?;
         let reader = Reader::new(connection, &path, run)?;
         Sqlite::assemble(reader, None, epoch as u64, lock)
     }
@@ -140,7 +144,7 @@ impl Sqlite {
         connection.execute(insert, params![&*run.0, plan.0, source.0]).map_err(fail)?;
         connection.execute_batch("COMMIT").map_err(fail)?;
         // The log is synced by the first append; its file must then be known to be a database with a log.
-        file.sync_data().map_err(Error::io("sync", &path))?;
+        disk::sync(&file, &path).map_err(Error::io("sync", &path))?;
         schema::make_durable(&connection).map_err(fail)?;
         let reader = Reader::new(connection, &path, run)?;
         Sqlite::assemble(reader, Some(file), 1, lock)
@@ -223,9 +227,25 @@ impl Sqlite {
         match &error {
             Error::DiskFull { .. } => self.ballast.release(),
             Error::Busy { .. } => {}
-            other => self.poison = Some(describe(other)),
+            other => self.poison(describe(other)),
         }
         error
+    }
+
+    /// Nothing more is acknowledged, and nothing that failed is tried again: a second sync may succeed although the kernel has
+    /// dropped what the first one could not write.
+    fn poison(&mut self, cause: String) {
+        let connection = &self.reader.connection;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).ok();
+        connection.pragma_update(None, "wal_autocheckpoint", 0).ok();
+        self.poison = Some(cause);
+    }
+
+    /// An operation that failed behind a commit that succeeded: SQLite copies its log after a commit and drops errors of that.
+    fn hidden_failure(&mut self) -> Option<Error> {
+        let code = vfs::take_failure()?;
+        let source = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        Some(self.refused(source))
     }
 }
 
@@ -295,7 +315,14 @@ impl Sqlite {
         let ids = join_ids(consumed);
         let record = Record { first: self.chain.next, count, epoch: self.epoch, consumed: &ids, body };
         let hash = record.hash(&self.chain.hash);
-        match self.commit(&record, &hash, blobs) {
+        vfs::take_failure();
+        let committed = self.commit(&record, &hash, blobs);
+        if committed.is_ok()
+            && let Some(error) = self.hidden_failure()
+        {
+            return Err(error);
+        }
+        match committed {
             Ok(true) => {}
             Ok(false) => return Err(self.fenced()),
             Err(error) => return Err(self.refused(error)),
@@ -317,7 +344,11 @@ struct Packed {
 
 fn connect(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(path, flags).map_err(|error| refusal(path, error))
+    let opened = match vfs::register() {
+        true => Connection::open_with_flags_and_vfs(path, flags, vfs::NAME),
+        false => Connection::open_with_flags(path, flags),
+    };
+    opened.map_err(|error| refusal(path, error))
 }
 
 /// Whether another process is in the middle of a commit, or was stopped there. A commit takes a moment, and the silent
@@ -381,7 +412,6 @@ fn describe(error: &Error) -> String {
 mod tests {
     use super::*;
     use convoke_model::{Event, Timestamp};
-    use rusqlite::ffi;
 
     fn journal(folder: &Path) -> Sqlite {
         let state = StateDir::open(folder).unwrap();

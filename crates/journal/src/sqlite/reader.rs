@@ -177,6 +177,39 @@ impl Reader {
         }
     }
 
+    /// Gives records from the first on, each checked, for as long as `each` takes them. Ends at the first that is not what was
+    /// written, and answers with the chain up to the last that was taken.
+    pub(super) fn follow(
+        &self,
+        mut each: impl FnMut(&Record<'_>, &[u8], &[Stamped]) -> bool,
+    ) -> Result<Chain, Error> {
+        let mut chain = Chain::start(self.genesis);
+        let fail = |error| refusal(&self.path, error);
+        let mut statement = self.connection.prepare_cached(RECORDS).map_err(fail)?;
+        let mut rows = statement.query([1]).map_err(fail)?;
+        while let Ok(Some(row)) = rows.next() {
+            let mut next = chain;
+            let Ok((record, stored)) = record(row) else { break };
+            let Ok(()) = next.follow(&record, stored) else { break };
+            let Ok(events) = record.events() else { break };
+            if !each(&record, stored, &events) {
+                break;
+            }
+            chain = next;
+        }
+        Ok(chain)
+    }
+
+    /// The addresses of all blobs, as far as they can be read.
+    pub(super) fn blob_addresses(&self) -> Vec<Digest> {
+        let addresses = || {
+            let mut statement = self.connection.prepare("SELECT digest FROM blobs")?;
+            let rows = statement.query_map([], |row| row.get::<_, [u8; 32]>(0))?;
+            Ok::<_, rusqlite::Error>(rows.map_while(Result::ok).map(Digest).collect())
+        };
+        addresses().unwrap_or_default()
+    }
+
     /// The first event of the record that holds event `from`, or of the last one before it.
     fn record_of(&self, from: u64) -> Result<u64, Error> {
         let sql = "SELECT coalesce(max(first), 1) FROM records WHERE first <= ?1";

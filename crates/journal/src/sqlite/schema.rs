@@ -46,6 +46,12 @@ pub fn create(connection: &Connection) -> rusqlite::Result<()> {
     migrate_from(connection, 0, MIGRATIONS)
 }
 
+/// The same for a file that is made in one go and has no log.
+pub fn create_plain(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN;")?;
+    migrate_from(connection, 0, MIGRATIONS)
+}
+
 /// Every commit from here on is durable when it returns.
 pub fn make_durable(connection: &Connection) -> rusqlite::Result<()> {
     let pragmas = format!("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {LOG_PAGES};");

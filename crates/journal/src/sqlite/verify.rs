@@ -1,12 +1,9 @@
-//! Checks everything about a stored run, and the one repair that is safe.
+//! Checks everything about a stored run.
 
-use super::{Reader, refusal, schema};
-use crate::owner::OwnerLock;
+use super::{Reader, refusal};
 use crate::payload::blobs_of;
-use crate::tip::TipFile;
-use crate::{Error, Missing, Owner, StateDir};
+use crate::{Error, Missing, StateDir};
 use convoke_model::{Digest, RunId, Stamped};
-use rusqlite::{Connection, OpenFlags};
 use std::collections::HashSet;
 
 /// What was checked and found whole.
@@ -28,6 +25,7 @@ pub fn verify(state: &StateDir, run: &RunId) -> Result<Verified, Error> {
     let mut blobs = HashSet::new();
     let (chain, records) = reader.walk(1, |event| reader.check_blobs(&event, &mut blobs))?;
     reader.check_epoch(chain.epoch, chain.next)?;
+    reader.check_other_blobs(&blobs)?;
     reader.meta()?;
     reader.check_pages()?;
     if reader.lacks_tip()? {
@@ -36,33 +34,16 @@ pub fn verify(state: &StateDir, run: &RunId) -> Result<Verified, Error> {
     Ok(Verified { records, events: chain.next - 1, blobs: blobs.len() as u64 })
 }
 
-/// Cuts a damaged last record off, if that is the only damage; answers with the first event that is gone.
-///
-/// Its events are lost, so this is only done when a person asks for it.
-pub fn cut_torn_tail(state: &StateDir, run: &RunId, owner: &Owner) -> Result<Option<u64>, Error> {
-    let dir = state.existing(run)?;
-    let _lock = OwnerLock::take(run, &dir, owner)?;
-    let seq = match verify(state, run) {
-        Ok(_) => return Ok(None),
-        Err(Error::Damaged { seq, torn_tail: true, .. }) => seq,
-        Err(error) => return Err(error),
-    };
-    let path = dir.join("journal.db");
-    let cut = || {
-        let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        schema::make_durable(&connection)?;
-        connection.execute("DELETE FROM records WHERE first >= ?1", [seq as i64])
-    };
-    cut().map_err(|error| refusal(&path, error))?;
-    // Everything up to here is acknowledged now, by the person who asked for the cut.
-    TipFile::open(&dir)?.note(&Reader::open(state, run)?.end()?)?;
-    verify(state, run).map(|_| Some(seq))
-}
-
 impl Reader {
     fn check_blobs(&self, event: &Stamped, known: &mut HashSet<Digest>) -> Result<(), Error> {
         let mut named = blobs_of(&event.event).into_iter().filter(|(digest, _)| known.insert(*digest));
         named.try_for_each(|(digest, size)| self.check_blob(event.seq, digest, size))
+    }
+
+    /// Blobs that are named inside a value, such as those of a conversation, are checked by their own address.
+    fn check_other_blobs(&self, known: &HashSet<Digest>) -> Result<(), Error> {
+        let others = self.blob_addresses().into_iter().filter(|digest| !known.contains(digest));
+        others.into_iter().try_for_each(|digest| self.blob(&digest).map(drop))
     }
 
     fn check_blob(&self, seq: u64, digest: Digest, size: u64) -> Result<(), Error> {

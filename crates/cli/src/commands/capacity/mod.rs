@@ -1,6 +1,6 @@
-//! `convoke capacity`: every limit that the processes of a state folder share, who holds it and who waits for it.
+//! `convoke capacity`: every limit that the processes of a state folder share, its holders and the requests that wait for it.
 //!
-//! Looking takes no part and needs no lock, so it works while the table is stuck, and says who holds it up.
+//! Looking takes no part and needs no lock, so it works while the table is stuck, and names the process that blocks it.
 
 mod forget;
 mod json;

@@ -1,4 +1,4 @@
-//! Who waits inside a run: for a rate, a breaker, money, or the run's own slots. The table does not see these.
+//! What waits inside a run: for a rate, a breaker, money, or the run's own slots. The table does not see these.
 //!
 //! Live runs write once a second what their demands wait for; this reads it.
 
@@ -21,7 +21,7 @@ pub struct Waiting {
     pub demands: u64,
 }
 
-/// Everybody who waits inside a live run, and does not show in the table.
+/// All attempts and calls that wait inside a live run, and do not show in the table.
 pub fn waiting(state: &StateDir, snapshot: &Snapshot) -> Vec<Waiting> {
     let alive = snapshot.instances.iter();
     let alive = alive.filter(|instance| instance.liveness == Liveness::Alive && !instance.run.is_empty());

@@ -1,4 +1,4 @@
-//! The shared table for people: limits, then who holds them, then who waits.
+//! The shared table for people: limits, then their holders, then the waiting requests.
 
 use super::runs::Waiting;
 use crate::view::format;

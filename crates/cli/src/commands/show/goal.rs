@@ -24,9 +24,9 @@ impl Shown {
         let mut goals = IndexMap::<&TaskId, Goal<'_>>::new();
         for stamped in &self.stored.events {
             match &stamped.event {
-                Event::ChildrenSpawned { task, children: questions } => {
-                    let items = questions.iter().filter_map(|question| match &question.kind {
-                        ChildKind::Item(item) => Some((question.child_of(task), &**item)),
+                Event::ChildrenSpawned { task, children } => {
+                    let items = children.iter().filter_map(|child| match &child.kind {
+                        ChildKind::Item(item) => Some((child.child_of(task), &**item)),
                         _ => None,
                     });
                     let items: Vec<_> = items.collect();

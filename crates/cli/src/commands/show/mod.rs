@@ -173,7 +173,7 @@ impl Shown {
         })
     }
 
-    /// What a person said to a gate last, and who it was.
+    /// The last answer to a gate, and its author.
     fn answer(&self, id: &TaskId) -> Option<(&Payload, &str)> {
         self.stored.events.iter().rev().find_map(|stamped| match &stamped.event {
             Event::GateAnswered { task, answer, by } if task == id => Some((answer, by.as_str())),

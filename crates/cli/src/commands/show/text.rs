@@ -18,8 +18,8 @@ use std::time::Duration;
 /// Rows of the task list; the rest is counted. `--format json` has all of them.
 const MOST_TASKS: usize = 200;
 
-/// Characters of a goal's sentence; `--format json` has all of it.
-const LONGEST_SENTENCE: usize = 200;
+/// Characters of a goal; `--format json` has all of it.
+const LONGEST_GOAL: usize = 200;
 
 impl Shown {
     pub(super) fn run_text(&self, paint: Paint) -> Result<String, CommandFailure> {
@@ -34,8 +34,8 @@ impl Shown {
                 format!("{} ({} in {})", started.workflow, origin(&started.file), started.folder),
             );
         }
-        if let Some(sentence) = report.started.as_ref().and_then(|started| started.sentence()) {
-            field("goal", format::fit(&format::first_line(sentence), LONGEST_SENTENCE));
+        if let Some(goal) = report.started.as_ref().and_then(|started| started.sentence()) {
+            field("goal", format::fit(&format::first_line(goal), LONGEST_GOAL));
         }
         field("status", paint.strong(&self.status.word().replace('_', " ")));
         if let Some(start) = report.started_at {

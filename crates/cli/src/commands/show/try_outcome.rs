@@ -40,14 +40,14 @@ pub(super) fn refused(events: &[Stamped]) -> HashSet<TaskId> {
     let (mut refused, mut latest) = (HashSet::new(), HashMap::new());
     for stamped in events {
         match &stamped.event {
-            Event::ChildrenSpawned { task, children: questions } => {
-                for question in questions {
-                    match &question.kind {
+            Event::ChildrenSpawned { task, children } => {
+                for child in children {
+                    match &child.kind {
                         ChildKind::Try { after } => refused.extend(after.clone()),
                         ChildKind::Aggregate { .. } => {}
                         _ => continue,
                     }
-                    latest.insert(task, question.child_of(task));
+                    latest.insert(task, child.child_of(task));
                 }
             }
             Event::TaskFailed { task, failure } if failure.reason.as_deref() == Some("validation_fail") => {
