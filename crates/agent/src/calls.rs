@@ -7,7 +7,7 @@
 
 use crate::capability::recall::{self, ReadRequest};
 use crate::{Asker, Conversation, EngineLink, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
-use convoke_model::{AgentSettings, Class, Contract, Failure, Violation, reason};
+use convoke_model::{AgentSettings, Class, Contract, Digest, Failure, Violation, reason};
 use futures::future::join_all;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -92,13 +92,21 @@ impl Caller<'_> {
             Some(tool) => {
                 let (servers, stop) = (&self.settings.servers, self.stop.clone());
                 self.link.report(Report::ToolStarted { tool: call.name.clone() });
-                self.toolbox.call(self.asker, servers, tool, &call.arguments, stop).await
+                let key = self.key_of(call, conversation);
+                let asker = Asker { key: &key, ..self.asker };
+                self.toolbox.call(asker, servers, tool, &call.arguments, stop).await
             }
             None if call.name == recall::NAME => Ok(self.read_back(call, conversation).await),
             None => Ok(self.made_up(call)),
         };
         self.link.report(told(call, &result, begun.elapsed()));
         result.map(in_words).or_else(unless_cancelled)
+    }
+
+    /// The idempotency key of a call: the same when an attempt that goes on with the conversation makes the call again.
+    fn key_of(&self, call: &ToolCall, conversation: &Conversation) -> String {
+        let words = format!("{}\0{}\0{}", self.asker.key, conversation.turns(), call.id);
+        Digest::of(words.as_bytes()).to_string()
     }
 
     async fn read_back(&self, call: &ToolCall, conversation: &Conversation) -> ToolResult {

@@ -193,6 +193,11 @@ impl Conversation {
         }
     }
 
+    /// How often the model was asked, the same for an attempt that goes on with the conversation.
+    pub(crate) fn turns(&self) -> u32 {
+        self.state.calls
+    }
+
     /// What to do next. Asking again without feeding gives the same answer.
     pub fn next<'a>(&'a self, premise: &Premise<'a>) -> Next<'a> {
         match &self.state.stage {

@@ -91,7 +91,16 @@ mod tests {
     fn call(schema: Option<Value>) -> ScriptCall {
         let schema = schema.map(|schema| serde_json::from_value(schema).unwrap());
         let command = "tool".into();
-        ScriptCall { command, args: vec![], env: vec![], working_dir: None, stdin: None, schema, idle: None }
+        ScriptCall {
+            command,
+            args: vec![],
+            env: vec![],
+            working_dir: None,
+            stdin: None,
+            schema,
+            idle: None,
+            key: None,
+        }
     }
 
     fn result(stdout: &str) -> ScriptResult {

@@ -16,11 +16,13 @@ pub struct Asker<'a> {
     pub task: &'a TaskId,
     /// Which try of it.
     pub attempt: u32,
+    /// The idempotency key of the task, or of one call of it.
+    pub key: &'a str,
 }
 
 impl<'a> From<&'a Assignment> for Asker<'a> {
     fn from(assignment: &'a Assignment) -> Asker<'a> {
-        Asker { task: &assignment.task, attempt: assignment.attempt }
+        Asker { task: &assignment.task, attempt: assignment.attempt, key: &assignment.key }
     }
 }
 

@@ -284,6 +284,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
     };
     Assignment {
         task: TaskId("a".into()),
+        key: "k".into(),
         attempt: 1,
         step: "a".into(),
         work: Work::Agent(Box::new(call)),

@@ -227,6 +227,7 @@ fn assignment(case: &Case) -> Assignment {
     };
     Assignment {
         task: TaskId("a".into()),
+        key: "k".into(),
         attempt: 1,
         step: "a".into(),
         work: Work::Agent(Box::new(call)),

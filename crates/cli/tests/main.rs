@@ -15,6 +15,7 @@ mod contracts;
 mod conversations;
 mod corpus_like;
 mod doctor;
+mod effects;
 mod goal_budgets;
 mod goal_digests;
 mod goal_interruptions;

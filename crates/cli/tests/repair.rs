@@ -28,15 +28,21 @@ fn a_damaged_run_is_named_repaired_and_goes_on() {
     world.convoke(&["run", "w.yaml"]).exits(0);
     let run = world.run();
     world.convoke(&["run", "w.yaml"]).exits(0);
-    assert!(world.convoke(&["verify", "--all"]).exits(0).stdout.lines().all(|line| line.contains("is whole")));
+    assert!(
+        world.convoke(&["verify", "--all"]).exits(0).stdout.lines().all(|line| line.contains("is whole"))
+    );
     damage(&world, &run);
     let all = world.convoke(&["verify", "--all", "--format", "json"]).exits(1).json();
     let damaged: Vec<_> = all.as_array().unwrap().iter().filter(|found| found["ok"] == false).collect();
     assert_eq!((all.as_array().unwrap().len(), damaged.len()), (2, 1));
     assert_eq!(damaged[0]["run"], json!(run));
-    world.convoke(&["resume", &run]).exits(74).prints_nothing().mentions(&["convoke repair"]);
+    world.convoke(&["resume", &run]).exits(1).prints_nothing().mentions(&["convoke repair"]);
     let said = world.convoke(&["repair", &run]).exits(0);
-    assert!(said.stdout.contains("was repaired") && said.stdout.contains("lost, from event"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("was repaired") && said.stdout.contains("lost, from event"),
+        "{}",
+        said.stdout
+    );
     assert!(said.stdout.contains(&format!(".damaged-{run}-1")), "{}", said.stdout);
     world.convoke(&["verify", &run]).exits(0);
     let listed = world.convoke(&["runs", "--format", "json"]).json();

@@ -113,6 +113,7 @@ mod tests {
             working_dir: None,
             stdin: None,
             schema: None,
+            key: None,
             idle: None,
         }))
     }

@@ -18,6 +18,10 @@ pub struct Assignment {
     pub task: TaskId,
     /// Which try this is, from 1.
     pub attempt: u32,
+    /// By this the world outside tells a repetition from another piece of work: the same for every attempt of the task, in this run
+    /// and no other; another one where the task begins anew.
+    #[serde(default)]
+    pub key: Arc<str>,
     /// The step's name, for messages.
     pub step: Arc<str>,
     /// What to do.
@@ -269,6 +273,9 @@ pub struct ScriptCall {
     /// How long it may write nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Duration>,
+    /// Its idempotency key, which it finds in its environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Arc<str>>,
 }
 
 /// How an attempt ended.

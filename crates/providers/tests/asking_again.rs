@@ -138,6 +138,7 @@ fn assignment(provider: &str, url: &str) -> Assignment {
     };
     Assignment {
         task: TaskId("counter".into()),
+        key: "k".into(),
         attempt: 1,
         step: "counter".into(),
         work: Work::Agent(Box::new(call)),

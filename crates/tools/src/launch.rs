@@ -42,11 +42,17 @@ impl Launcher {
     }
 }
 
+/// What a command that may be repeated hands on to those it works with, so that they notice a repetition.
+pub const IDEMPOTENCY_KEY: &str = "CONVOKE_IDEMPOTENCY_KEY";
+
 fn command(call: &ScriptCall, environment: &Environment) -> Command {
     let mut command = Command::new(&call.command);
     command.args(&call.args).env_clear().envs(environment.for_call(call));
     if let Some(folder) = &call.working_dir {
         command.current_dir(folder);
+    }
+    if let Some(key) = &call.key {
+        command.env(IDEMPOTENCY_KEY, &**key);
     }
     command.stdin(if call.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command

@@ -111,20 +111,21 @@ impl Mcp {
         servers: &Servers,
         tool: &Tool,
         arguments: &JsonText,
+        key: &str,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
         let Some(server) = servers.get(&tool.server) else {
             return Ok(content::failed(format!("there is no server `{}`", tool.server)));
         };
         if let Some(scripts) = Scripts::of(server) {
-            return scripts.call(&tool.server, &tool.name, arguments, &self.means, cancel).await;
+            return scripts.call(&tool.server, &tool.name, arguments, key, &self.means, cancel).await;
         }
         let keeper = self.keeper(&tool.server, server)?;
         tokio::select! {
             biased;
             // What is dropped below tells the server.
             () = cancel.cancelled() => Err(trouble::cancelled(&tool.server, &tool.name)),
-            result = keeper.call(&tool.name, arguments) => result,
+            result = keeper.call(&tool.name, arguments, key) => result,
         }
     }
 }
@@ -140,12 +141,12 @@ impl Toolbox for Mcp {
 
     fn call<'a>(
         &'a self,
-        _asker: Asker<'a>,
+        asker: Asker<'a>,
         servers: &'a Servers,
         tool: &'a Tool,
         arguments: &'a JsonText,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(self.call(servers, tool, arguments, cancel))
+        Box::pin(self.call(servers, tool, arguments, asker.key, cancel))
     }
 }

@@ -90,7 +90,7 @@ async fn a_cancelled_call_ends_at_once_and_the_server_is_told() {
         (Instant::now(), lines)
     };
     let called = async {
-        let failure = mcp.call(&servers, &tool, &arguments, cancel.clone()).await.unwrap_err();
+        let failure = mcp.call(&servers, &tool, &arguments, "k", cancel.clone()).await.unwrap_err();
         (failure, Instant::now())
     };
     let ((failure, ended), (cancelled, mut lines)) = tokio::join!(called, watched);
@@ -108,7 +108,7 @@ async fn a_service_that_goes_away_is_a_fault_that_may_pass() {
     let tool = find(&mcp, &servers, "echo").await;
     drop(host);
     let arguments = JsonText::of(&json!({"text": "x"}));
-    let failure = mcp.call(&servers, &tool, &arguments, CancellationToken::new()).await.unwrap_err();
+    let failure = mcp.call(&servers, &tool, &arguments, "k", CancellationToken::new()).await.unwrap_err();
     assert_eq!(failure.class, Class::Transient, "{failure}");
     assert!(failure.message.contains("server `h` (http://"), "{failure}");
 }

@@ -53,8 +53,10 @@ async fn tools_of_several_servers_come_in_the_order_of_the_file_and_only_the_all
     assert_eq!(names(&tools)[..3], ["b__echo", "b__add", "a__echo"]);
     let mut forbidden = find(&mcp, &servers, "die").await;
     forbidden.server = "b".into();
-    let result =
-        mcp.call(&servers, &forbidden, &JsonText::of(&json!({})), CancellationToken::new()).await.unwrap();
+    let result = mcp
+        .call(&servers, &forbidden, &JsonText::of(&json!({})), "k", CancellationToken::new())
+        .await
+        .unwrap();
     assert!(result.failed && result.text == "there is no tool `die`; there are echo, add", "{}", result.text);
 }
 
@@ -64,6 +66,14 @@ async fn a_call_gives_words_and_data() {
     assert_eq!(said(&mcp, &servers, "echo", json!({"text": "héllo\n"})).await, "héllo\n");
     let sum = call(&mcp, &servers, "add", json!({"a": 2, "b": 3})).await.unwrap();
     assert_eq!(sum.structured.unwrap().value(), json!({"sum": 5.0}));
+}
+
+/// A server that keeps what it has done by key notices a repetition.
+#[tokio::test]
+async fn a_server_is_told_the_idempotency_key_of_a_call() {
+    let (mcp, servers) = (mcp(), servers());
+    let meta = said(&mcp, &servers, "variable", json!({"name": "_meta"})).await;
+    assert!(meta.contains(r#""convoke/idempotency-key":"k""#), "{meta}");
 }
 
 #[tokio::test]
@@ -124,7 +134,7 @@ async fn many_calls_are_under_way_at_once_and_each_gets_its_own_answer() {
         let (mcp, servers, tool) = (&mcp, &servers, &tool);
         async move {
             let arguments = JsonText::of(&json!({"text": format!("number {n}")}));
-            let result = mcp.call(servers, tool, &arguments, CancellationToken::new()).await.unwrap();
+            let result = mcp.call(servers, tool, &arguments, "k", CancellationToken::new()).await.unwrap();
             assert_eq!(result.text, format!("number {n}"));
         }
     });
@@ -193,7 +203,7 @@ async fn a_cancelled_call_ends_at_once_and_the_server_is_told() {
         (Instant::now(), lines)
     };
     let called = async {
-        let failure = mcp.call(&servers, &tool, &arguments, cancel.clone()).await.unwrap_err();
+        let failure = mcp.call(&servers, &tool, &arguments, "k", cancel.clone()).await.unwrap_err();
         (failure, Instant::now())
     };
     let ((failure, ended), (cancelled, mut lines)) = tokio::join!(called, watched);

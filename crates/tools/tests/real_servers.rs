@@ -148,7 +148,7 @@ async fn cancels(mcp: &Mcp, servers: &Servers) {
     let tool = find(mcp, servers, "trigger-long-running-operation").await;
     let cancel = CancellationToken::new();
     let arguments = JsonText::of(&json!({"duration": 60, "steps": 60}));
-    let called = mcp.call(servers, &tool, &arguments, cancel.clone());
+    let called = mcp.call(servers, &tool, &arguments, "k", cancel.clone());
     let cancelled = async {
         // Something else is answered meanwhile, so the operation is under way.
         said(mcp, servers, "echo", json!({"message": "meanwhile"})).await;

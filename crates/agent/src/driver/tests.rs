@@ -200,6 +200,7 @@ fn script(command: &str) -> Assignment {
         working_dir: None,
         stdin: None,
         schema: None,
+        key: None,
         idle: None,
     };
     assignment(Work::Script(Box::new(call)))
@@ -208,6 +209,7 @@ fn script(command: &str) -> Assignment {
 fn assignment(work: Work) -> Assignment {
     Assignment {
         task: TaskId("a".into()),
+        key: "k".into(),
         attempt: 1,
         step: "a".into(),
         work,

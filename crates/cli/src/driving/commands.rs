@@ -94,6 +94,7 @@ mod tests {
             working_dir: None,
             stdin: Some("${SET}".into()),
             schema: None,
+            key: None,
             idle: None,
         };
         Resolving::new(Arc::new(Nobody), lookup).resolved(&call)

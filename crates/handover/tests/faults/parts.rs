@@ -150,10 +150,12 @@ fn assignment(name: &str) -> Assignment {
         working_dir: None,
         stdin: None,
         schema: None,
+        key: None,
         idle: None,
     };
     Assignment {
         task: TaskId(name.into()),
+        key: "k".into(),
         attempt: 1,
         step: "a".into(),
         work: Work::Script(Box::new(call)),

@@ -113,7 +113,7 @@ fn task(name: &str) -> TaskId {
 }
 
 fn by(task: &TaskId) -> Asker<'_> {
-    Asker { task, attempt: 1 }
+    Asker { task, attempt: 1, key: "k" }
 }
 
 fn replay(folder: &Path) -> (Replay, ReplayTools) {

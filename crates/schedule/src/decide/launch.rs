@@ -141,6 +141,14 @@ impl Scheduler {
     }
 }
 
+/// Whether the work can change anything outside of the run.
+fn touches_world(work: &Work) -> bool {
+    match work {
+        Work::Agent(call) => !call.settings.servers.is_empty(),
+        _ => true,
+    }
+}
+
 impl View<'_> {
     /// What the next attempt of a task is asked to do.
     pub fn assignment(&self, task: TaskIx) -> Result<Assignment, Failure> {
@@ -156,6 +164,7 @@ impl View<'_> {
                 work.ok_or_else(|| Failure::new(Class::Fatal, message()))??
             }
         };
+        let key = if touches_world(&work) { self.effect_key(task) } else { Arc::default() };
         let contract = self.contract_of(task, &work).map(Box::new);
         let pieces = |pieces: &[Payload]| -> Result<Vec<JsonText>, Failure> {
             pieces.iter().map(|piece| self.turn(task, piece)).collect()
@@ -163,6 +172,7 @@ impl View<'_> {
         Ok(Assignment {
             task: self.tasks[task].id.clone(),
             attempt: self.tasks[task].attempts + 1,
+            key,
             step: self.step_word(task),
             work,
             seed: self.seed,
@@ -271,6 +281,7 @@ impl View<'_> {
             stdin: script.stdin.as_ref().map(|text| render(text, "stdin")).transpose()?,
             schema: script.schema.clone(),
             idle: script.idle,
+            key: Some(self.effect_key(task)),
         })
     }
 

@@ -11,6 +11,7 @@ impl State {
             return Err(illegal("run_started", "the run has started already"));
         }
         self.seed = started.seed;
+        self.run = started.run.0.clone();
         self.folder.clone_from(&started.folder);
         self.skip_gates = started.skip_gates;
         self.frames.push(Frame::new(WorkflowIx(0), None, 0, started.inputs.clone()));

@@ -29,7 +29,7 @@ use crate::outputs::Outputs;
 use crate::view::View;
 use budget_scopes::Namesakes;
 use convoke_model::hash::{HashMap, HashSet};
-use convoke_model::{Failure, Payload, RunStatus, Superseded, TaskId, Timestamp};
+use convoke_model::{Digest, Failure, Payload, RunStatus, Superseded, TaskId, Timestamp};
 use convoke_plan::template::Renderer;
 use convoke_plan::{Agent, Kind, Node, NodeIx, Plan, Workflow, WorkflowIx};
 use index::{WorkflowIndex, index};
@@ -64,6 +64,8 @@ pub struct State {
     pub(crate) frame_agenda: VecDeque<FrameIx>,
     pub(crate) timers: Timers,
     pub(crate) seed: u64,
+    /// The run's name.
+    pub(crate) run: Arc<str>,
     /// Where the run was started.
     pub(crate) folder: String,
     /// Budgets besides those of the plan.
@@ -118,6 +120,7 @@ impl State {
             frame_agenda: VecDeque::new(),
             timers: Timers::default(),
             seed: 0,
+            run: "".into(),
             folder: String::new(),
             configured_budgets: ConfiguredBudgets::default(),
             restarted: HashMap::default(),
@@ -158,6 +161,12 @@ impl State {
             None => id.to_string(),
             Some(Timestamp(at)) => format!("{id}@{at}"),
         }
+    }
+
+    /// By this the world outside knows what a task does: no other run has it, and it stays the same when the task is tried again.
+    pub(crate) fn effect_key(&self, task: TaskIx) -> Arc<str> {
+        let words = format!("convoke effect\0{}\0{}", self.run, self.change_key(task));
+        Digest::of(words.as_bytes()).to_string().into()
     }
 
     /// The name of the place where is kept what a task's workflow shares with other runs; see

@@ -15,7 +15,7 @@ use convoke_model::{Class, Failure, JsonText, Server, Transport};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ErrorCode, Implementation,
-    ProtocolVersion,
+    ProtocolVersion, RequestMetaObject,
 };
 use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, ServiceError, serve_client};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -184,6 +184,7 @@ impl Connection {
         &self,
         tool: &str,
         arguments: &JsonText,
+        key: &str,
         limit: Duration,
     ) -> Result<ToolResult, Failure> {
         let catalogue = self.known();
@@ -194,7 +195,8 @@ impl Connection {
             Ok(arguments) => arguments,
             Err(wrong) => return Ok(wrong),
         };
-        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let mut request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        request.meta = (!key.is_empty()).then(|| idempotency(key));
         let answer = tokio::time::timeout(limit, self.peer.call_tool_once(request)).await;
         match answer.map_err(|_| trouble::slow_call(&self.who, tool, limit))? {
             Ok(CallToolResponse::Complete(given)) => Ok(entry.result(content::result(given))),
@@ -274,4 +276,11 @@ impl ClientHandler for Listener {
         ClientConfig::new(ClientCapabilities::default(), us)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
+}
+
+/// What a server may tell a repetition by. Servers that do not know the key ignore it, as the protocol asks them to.
+fn idempotency(key: &str) -> RequestMetaObject {
+    let mut meta = RequestMetaObject::new();
+    meta.0.0.insert("convoke/idempotency-key".to_owned(), key.into());
+    meta
 }

@@ -51,9 +51,9 @@ impl Keeper {
     }
 
     /// Calls a tool. The wait for the server's start does not count as time of the call.
-    pub async fn call(&self, tool: &str, arguments: &JsonText) -> Result<ToolResult, Failure> {
+    pub async fn call(&self, tool: &str, arguments: &JsonText, key: &str) -> Result<ToolResult, Failure> {
         let connection = self.connection()?.await?;
-        connection.call(tool, arguments, self.call_limit()).await
+        connection.call(tool, arguments, key, self.call_limit()).await
     }
 
     fn call_limit(&self) -> Duration {

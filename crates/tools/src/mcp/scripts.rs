@@ -63,6 +63,7 @@ impl<'a> Scripts<'a> {
         server: &str,
         tool: &str,
         arguments: &JsonText,
+        key: &str,
         means: &Means,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
@@ -75,7 +76,9 @@ impl<'a> Scripts<'a> {
             Ok(given) => given,
             Err(refused) => return Ok(refused),
         };
-        let call = self.command(script, &given, means, &Who::new(server, format!("`{}`", script.command)))?;
+        let mut call =
+            self.command(script, &given, means, &Who::new(server, format!("`{}`", script.command)))?;
+        call.key = (!key.is_empty()).then(|| key.into());
         let limit = self.server.timeout.unwrap_or(means.limits.call);
         match run(&call, limit, means, &cancel).await {
             Ok(Some(result)) => Ok(entry.result(read(script, &result))),
@@ -103,6 +106,7 @@ impl<'a> Scripts<'a> {
             working_dir: self.working_dir.map(str::to_owned),
             stdin: Some(format!("{}\n", Value::Object(given.clone()))),
             idle: None,
+            key: None,
             schema: None,
         })
     }

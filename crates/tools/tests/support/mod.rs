@@ -82,7 +82,7 @@ pub async fn find(mcp: &Mcp, servers: &Servers, name: &str) -> Tool {
 /// Calls a tool of the servers by its own name.
 pub async fn call(mcp: &Mcp, servers: &Servers, name: &str, arguments: Value) -> Result<ToolResult, Failure> {
     let tool = find(mcp, servers, name).await;
-    mcp.call(servers, &tool, &JsonText::of(&arguments), CancellationToken::new()).await
+    mcp.call(servers, &tool, &JsonText::of(&arguments), "k", CancellationToken::new()).await
 }
 
 pub async fn said(mcp: &Mcp, servers: &Servers, name: &str, arguments: Value) -> String {

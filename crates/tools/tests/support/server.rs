@@ -73,6 +73,7 @@ impl ServerHandler for TestServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let meta = serde_json::to_value((&request.meta, &context.meta)).unwrap().to_string();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let result = match request.name.as_ref() {
             "echo" => said(arguments["text"].as_str().unwrap()),
@@ -83,6 +84,7 @@ impl ServerHandler for TestServer {
             "big" => said("x".repeat(arguments["bytes"].as_u64().unwrap() as usize)),
             "wait" => wait(arguments["port"].as_u64().unwrap() as u16, &context).await,
             "die" => die(),
+            "variable" if arguments["name"] == "_meta" => said(meta),
             "variable" => said(std::env::var(arguments["name"].as_str().unwrap()).unwrap_or("unset".into())),
             "processes" => processes(),
             "fail" => CallToolResult::error(vec![ContentBlock::text("that did not work")]),

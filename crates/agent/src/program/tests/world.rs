@@ -179,6 +179,7 @@ impl World {
         let call = ProgramCall { answers, ..self.call.clone() };
         let assignment = Assignment {
             task: TaskId("synthesis".into()),
+            key: "k".into(),
             attempt: 1,
             step: "synthesis".into(),
             work: Work::Program(Box::new(call)),

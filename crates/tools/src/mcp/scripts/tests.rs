@@ -32,7 +32,7 @@ fn means() -> Means {
 async fn called(server: &Server, tool: &str, arguments: Value) -> ToolResult {
     let scripts = Scripts::of(server).expect("these are scripts");
     let given = JsonText::of(&arguments);
-    scripts.call("scripts", tool, &given, &means(), CancellationToken::new()).await.expect("a result")
+    scripts.call("scripts", tool, &given, "k", &means(), CancellationToken::new()).await.expect("a result")
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_script_whose_schema_checks_nothing_is_not_run() {
         let server = server(vec![script], None);
         let scripts = Scripts::of(&server).expect("these are scripts");
         let given = JsonText::of(&json!({"n": 1}));
-        let called = scripts.call("s", "a", &given, &means(), CancellationToken::new()).await;
+        let called = scripts.call("s", "a", &given, "k", &means(), CancellationToken::new()).await;
         let failure = called.expect_err("nothing would be checked");
         assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("bad_schema")));
         assert!(failure.message.contains("nubmer"), "{}", failure.message);
