@@ -11,11 +11,11 @@ use crate::link::AttemptLink;
 use crate::tenure::Tenure;
 use convoke_agent::Executor;
 use convoke_journal::Writer;
+use convoke_model::hash::HashMap;
 use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage};
 use convoke_schedule::TaskIx;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -64,7 +64,7 @@ impl Attempts {
             writer,
             tenure,
             client,
-            running: HashMap::new(),
+            running: HashMap::default(),
             stopping: Arc::default(),
         }
     }

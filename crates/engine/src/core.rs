@@ -20,12 +20,12 @@ use crate::store::Store;
 use convoke_agent::Admitted;
 use convoke_govern::{Adapted, LearnedLimit, Outcome, Refused, Sample};
 use convoke_journal::MessageId;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{
     Assignment, BudgetSpent, Class, Event, Failure, LimitAdapted, LimitReason, LimitSetting, Stamped, TaskId,
     Timestamp, reason,
 };
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -154,10 +154,10 @@ impl Core {
             next_seq,
             last,
             same_places: Vec::new(),
-            questions: HashMap::new(),
+            questions: HashMap::default(),
             interrupt: None,
-            fenced: HashSet::new(),
-            silent: HashSet::new(),
+            fenced: HashSet::default(),
+            silent: HashSet::default(),
             blocked: None,
             opens: None,
             was_blocked: false,

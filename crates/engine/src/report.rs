@@ -1,11 +1,11 @@
 //! What a run came to, for people and programs: a fold over its events, also after a crash.
 
+use convoke_model::hash::HashSet;
 use convoke_model::{
     Absences, Cause, Event, Failure, Payload, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
 };
 use indexmap::IndexMap;
 use serde::Serialize;
-use std::collections::HashSet;
 
 /// Everything that the events of a run say, task by task.
 #[derive(Debug, Default, Serialize)]

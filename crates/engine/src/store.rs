@@ -4,10 +4,11 @@
 //! to disk with the event that names it.
 
 use convoke_journal::Writer;
+use convoke_model::hash::HashMap;
 use convoke_model::{Blob, Digest, JsonText, Payload};
 use convoke_schedule::Outputs;
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes of values kept at hand.

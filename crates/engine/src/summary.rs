@@ -1,9 +1,10 @@
 //! A run in numbers, from its events: over all processes that drove it, and also when none does any more.
 
 use crate::report::{AttemptReport, RunReport, TaskReport, TaskWord};
+use convoke_model::hash::HashSet;
 use convoke_model::{Event, Stamped, TaskId};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What a run came to so far.

@@ -9,8 +9,9 @@ use crate::capacity::ledger::{Ledger, Purpose};
 use crate::capacity::terms::{Fence, KindNo, Wants};
 use crate::core::Effect;
 use convoke_govern::{Governor, Lack, ResourceId, Spec};
+use convoke_model::hash::HashMap;
 use convoke_schedule::TaskIx;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
 pub(crate) struct AttemptLeases {

@@ -9,8 +9,9 @@
 
 use crate::capacity::terms::{CallNo, Fence, KindNo, RequestNo, Return, Want, Wants};
 use crate::core::Effect;
+use convoke_model::hash::HashMap;
 use indexmap::IndexSet;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What a lease is requested for.

@@ -9,8 +9,8 @@ use crate::capacity::terms::{CallNo, Fence, KindNo};
 use crate::core::Effect;
 use convoke_govern::{Adapted, Outcome, Used};
 use convoke_model::Timestamp;
+use convoke_model::hash::HashMap;
 use convoke_schedule::TaskIx;
-use std::collections::HashMap;
 
 /// Marks keys of the governor that stand for what is orphaned.
 const ORPHAN: u64 = 1 << 62;

@@ -6,10 +6,10 @@
 
 use crate::capacity::durations::{Durations, Known};
 use convoke_model::Timestamp;
+use convoke_model::hash::HashMap;
 use convoke_plan::view::remaining;
 use convoke_plan::{Node, NodeIx, Plan, WorkflowIx};
 use convoke_schedule::{Scheduler, TaskIx};
-use std::collections::HashMap;
 use std::time::Duration;
 
 /// What an attempt takes of which nothing is known.

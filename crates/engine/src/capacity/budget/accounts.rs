@@ -9,9 +9,9 @@ use crate::capacity::limits::Limits;
 use crate::capacity::terms::{Counts, MONEY_UNIT, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, BudgetRules, Governor, Origin, Period, ResourceId, Spec, Unit};
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Budget, BudgetAction, Timestamp, Usage, WhenSpent, reason};
 use convoke_schedule::{BudgetScope, Owner, Scheduler, TaskIx};
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 

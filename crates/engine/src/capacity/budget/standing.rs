@@ -7,12 +7,12 @@ use crate::capacity::budget::accounts::{BudgetAccounts, ScopeRules, account_name
 use crate::capacity::budget::spending::{Spending, Spent};
 use crate::capacity::limits::Limits;
 use convoke_govern::{Period, Unit};
+use convoke_model::hash::HashSet;
 use convoke_model::{Event, LimitReason, Stamped, TaskId, Usage, WhenSpent};
 use convoke_plan::Plan;
 use convoke_schedule::Scheduler;
 use indexmap::IndexMap;
 use serde::Serialize;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// One budget, in one unit.
@@ -69,7 +69,7 @@ pub fn standings(plan: &Arc<Plan>, limits: &Limits, events: &[Stamped]) -> Vec<S
 
 /// The tasks that have begun, after the run itself, which has an empty id.
 fn tasks(events: &[Stamped]) -> impl Iterator<Item = TaskId> {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let begun = events.iter().filter_map(|stamped| match &stamped.event {
         Event::AttemptStarted { task, .. } => Some(task.clone()),
         _ => None,

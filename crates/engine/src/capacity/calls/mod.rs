@@ -21,9 +21,9 @@ use crate::capacity::terms::CallNo;
 use crate::fact::CallReply;
 use convoke_agent::CallDemand;
 use convoke_govern::ResourceId;
+use convoke_model::hash::HashMap;
 use convoke_model::{Timestamp, Usage};
 use convoke_schedule::TaskIx;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The calls that are open.

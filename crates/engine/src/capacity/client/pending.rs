@@ -4,7 +4,8 @@
 //! order is kept; and a kind that gets nothing does not hold up another one.
 
 use crate::capacity::terms::{RequestNo, Want};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use convoke_model::hash::HashMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ struct KindQueue {
 
 impl<T> Default for PendingRequests<T> {
     fn default() -> PendingRequests<T> {
-        PendingRequests { kinds: BTreeMap::new(), waiting: HashMap::new() }
+        PendingRequests { kinds: BTreeMap::new(), waiting: HashMap::default() }
     }
 }
 

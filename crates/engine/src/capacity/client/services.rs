@@ -10,7 +10,7 @@ use crate::capacity::terms::Counts;
 use crate::fact::CapacityFact;
 use convoke_capacity::ResourceId;
 use convoke_govern::LearnedLimit;
-use std::collections::HashMap;
+use convoke_model::hash::HashMap;
 use std::sync::MutexGuard;
 use std::time::Duration;
 

@@ -38,9 +38,9 @@ use crate::capacity::terms::{Calls, Counts, Shared, Terms, Want, Wants};
 use crate::core::Effect;
 use convoke_govern::{Adapted, Admission, Governor, Outcome, Refused, ResourceId, Rules, Spec, Used};
 use convoke_model::Timestamp;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_plan::{Agent, Kind, Node};
 use convoke_schedule::TaskIx;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use waits::Bound;
@@ -125,7 +125,7 @@ impl Permits {
             services: Services::new(most, limits),
             governor,
             slots,
-            named: HashMap::new(),
+            named: HashMap::default(),
             plain: machine.into_iter().collect(),
             attempt_leases: AttemptLeases::default(),
             ledger: Ledger::default(),
@@ -138,9 +138,9 @@ impl Permits {
             waits: Waits::default(),
             max_wait: limits.max_wait,
             displaced: Vec::new(),
-            first_failed: HashMap::new(),
+            first_failed: HashMap::default(),
             crowded: false,
-            running: HashSet::new(),
+            running: HashSet::default(),
             attempts: Flow::default(),
         };
         permits.name_all(limits);

@@ -3,8 +3,9 @@
 //! A task waits for one thing at a time: for the permit of its next attempt, or for that of a call in the middle of one.
 
 use convoke_model::Timestamp;
+use convoke_model::hash::HashMap;
 use convoke_schedule::TaskIx;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Why a wait has a bound.

@@ -14,10 +14,10 @@ pub(crate) use service::Service;
 use crate::capacity::limits::{Breaker, BreakerKey, Limits, ServiceLimit};
 use crate::capacity::terms::{Counts, Shared};
 use convoke_govern::{Adapted, Governor, Learned, LearnedLimit, ResourceId, Spec};
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Digest, ProviderSettings, Timestamp};
 use convoke_plan::{Agent, Text};
 use stated::merged;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,11 +57,11 @@ impl Services {
             learned: limits.learned.clone(),
             asks_nobody: limits.asks_nobody,
             together: limits.machine.is_some(),
-            recalled: HashSet::new(),
-            limited: HashSet::new(),
+            recalled: HashSet::default(),
+            limited: HashSet::default(),
             met: Vec::new(),
             adapted: Vec::new(),
-            known: HashMap::new(),
+            known: HashMap::default(),
         }
     }
 
@@ -265,14 +265,16 @@ mod tests {
             ..Default::default()
         };
         let (service, governor) = make(vec![of(4), of(2)], &openai());
-        assert_eq!(service.wants(&call(1), &HashSet::new()).len(), 1, "and it is counted once");
+        assert_eq!(service.wants(&call(1), &HashSet::default()).len(), 1, "and it is counted once");
         assert_eq!(governor.limit(governor.resource("provider:openai").unwrap()), 2);
     }
 
     #[test]
     fn without_configuration_only_slots_of_this_process_count() {
         let (service, _) = make(Vec::new(), &openai());
-        assert!(service.is_plain(&HashSet::new()) && service.wants(&call(1), &HashSet::new()).is_empty());
+        assert!(
+            service.is_plain(&HashSet::default()) && service.wants(&call(1), &HashSet::default()).is_empty()
+        );
     }
 
     #[test]
@@ -292,7 +294,7 @@ mod tests {
         let other = ServiceLimit { model: Some("other".into()), ..model.clone() };
         let (service, governor) = make(vec![provider, model, other], &openai());
         let wants: Vec<_> = service
-            .wants(&call(90), &HashSet::new())
+            .wants(&call(90), &HashSet::default())
             .into_iter()
             .map(|want| (want.of.name.clone(), want.count))
             .collect();
@@ -300,6 +302,6 @@ mod tests {
         assert_eq!(wants, expected.map(|(name, count)| (name.to_owned(), count)));
         assert_eq!(service.slots().count(), 1, "the learned limit is that of the configured resource");
         assert_eq!(governor.limit(governor.resource("model:openai/gpt-5").unwrap()), 3);
-        assert!(!service.is_plain(&HashSet::new()));
+        assert!(!service.is_plain(&HashSet::default()));
     }
 }

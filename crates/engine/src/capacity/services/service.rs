@@ -4,7 +4,7 @@ use crate::capacity::limits::{ServiceLimit, Stated};
 use crate::capacity::terms::{Counts as Counted, Shared, Want};
 use convoke_agent::CallDemand;
 use convoke_govern::{Amount, Counts, Governor, Origin, ResourceId, Spec};
-use std::collections::HashSet;
+use convoke_model::hash::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
