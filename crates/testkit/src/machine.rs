@@ -243,6 +243,10 @@ impl Machine<'_> {
             return self.let_go(life);
         }
         let (has_facts, wake) = (!process.inbox.is_empty(), process.core.next_wake());
+        if has_let_go {
+            // What a commit launched that was under way when the grace ended is stopped too.
+            self.at(self.now + Duration::from_secs(5), Happening::In(life, Step::Grace));
+        }
         if has_facts {
             self.soon(10, Happening::In(life, Step::Wakes));
         }
