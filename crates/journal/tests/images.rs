@@ -4,6 +4,8 @@
 //! rest any part may be there, also half of a write, and in any order: a disk writes when it likes. From the record such images
 //! are made, and each is opened by the next owner.
 
+#![allow(clippy::print_stderr, reason = "the counts are told")]
+
 use crate::common;
 
 use common::{Disk, me, meta, note};
@@ -260,6 +262,7 @@ fn every_image_that_a_crash_may_leave_is_recovered() {
             }
         }
     }
+    eprintln!("{} operations, {} images", record.made.len(), seen.len());
     assert!(seen.len() > 300, "{} operations, {} images", record.made.len(), seen.len());
 }
 
@@ -341,5 +344,6 @@ fn any_error_of_the_disk_leaves_what_was_acknowledged() {
             }
         }
     }
+    eprintln!("{failures} failures");
     assert!(failures > 60, "{failures} failures");
 }
