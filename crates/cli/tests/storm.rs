@@ -52,18 +52,20 @@ fn a_process_that_comes_later_knows_what_the_others_have_learned() {
     let model = Model::with_hidden_limit(HIDDEN, 100);
     let world = World::with_workflow(&workflow(150, &model.url()));
     let first = start(&world);
-    until("the first one has learned a limit and goes on", || {
-        model.asked().len() > model.refused() + 2 * HIDDEN && learned(&world).is_some()
+    until("the first one has learned a limit that the service keeps, and goes on", || {
+        let limit = learned(&world).and_then(|learned| learned["limit"].as_u64());
+        model.asked().len() > model.refused() + 2 * HIDDEN
+            && limit.is_some_and(|limit| limit <= HIDDEN as u64)
     });
-    let (refused, limit) = (model.refused(), learned(&world).expect("it is in the table"));
-    assert!(refused >= 100, "all were asked at once: {refused} refused");
-    assert_eq!(limit["limit"].as_u64().map(|limit| limit <= HIDDEN as u64), Some(true), "{limit}");
+    let refused = model.refused();
+    assert!(refused >= HIDDEN, "far too many were asked at once: {refused} refused");
     let second = start(&world);
     for run in [first, second] {
         assert_eq!(run.wait().code, Some(0));
     }
+    // None to five on an idle machine; one that knows nothing has nearly all of its 150 refused.
     let more = model.refused() - refused;
-    assert!(more <= 5, "{more} calls were refused that somebody knew to be too many");
+    assert!(more <= HIDDEN, "{more} calls were refused that the first process knew to be too many");
 }
 
 #[test]
