@@ -33,6 +33,7 @@ fn all(console: &Console, state: &StateDir, format: Format) -> Result<Exit, Comm
         Format::Json => {
             console.json(&found.iter().map(|(found, run)| as_json(run, found)).collect::<Vec<_>>())?
         }
+        Format::Text if found.is_empty() => {}
         Format::Text => {
             let lines = found.iter().map(|(found, run)| line(run, found));
             console.data(&lines.collect::<Vec<_>>().join("\n"))?;
