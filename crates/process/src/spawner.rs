@@ -34,23 +34,16 @@ impl Ticket {
     }
 }
 
-/// The thread that starts processes. It lives until this is dropped.
+/// The thread that starts processes: begun with the first of them, because most runs have none. It lives until this is dropped.
 pub struct Spawner {
-    requests: Mutex<Sender<Request>>,
+    name: String,
+    requests: Mutex<Option<Sender<Request>>>,
 }
 
 impl Spawner {
-    /// Starts the thread, with a name of its own.
+    /// A spawner whose thread has this name.
     pub fn new(name: &str) -> Spawner {
-        // Unbounded, because its senders bound it: a caller of `start_unless` has one request here at a time and waits for the
-        // outcome. Callers are attempts that run and the tool servers that they share. The request of a caller that is gone
-        // stays until the thread comes to it. A bounded `send` would block a worker of the runtime.
-        let (requests, received) = channel();
-        std::thread::Builder::new()
-            .name(name.into())
-            .spawn(move || start_all(&received))
-            .expect("a machine that has no thread left cannot run processes either");
-        Spawner { requests: Mutex::new(requests) }
+        Spawner { name: name.to_owned(), requests: Mutex::default() }
     }
 
     /// Starts a command; what is given back is its supervisor, which ends when everything has and as the command did. Where
@@ -104,14 +97,27 @@ impl Spawner {
 
     async fn request(&self, command: Command, ticket: Ticket) -> io::Result<Outcome> {
         let (started, child) = oneshot::channel();
-        let gone = || io::Error::other("the thread that starts processes has ended");
-        self.requests
-            .lock()
-            .expect("nobody panics while holding it")
-            .send((command, started, ticket))
-            .map_err(|_| gone())?;
+        self.requests()?.send((command, started, ticket)).map_err(|_| gone())?;
         child.await.map_err(|_| gone())
     }
+
+    /// The way to the thread, which is started if it is not there yet.
+    fn requests(&self) -> io::Result<Sender<Request>> {
+        let mut known = self.requests.lock().expect("nobody panics while holding it");
+        if let Some(requests) = &*known {
+            return Ok(requests.clone());
+        }
+        // Unbounded, because its senders bound it: a caller of `start_unless` has one request here at a time and waits for the
+        // outcome. Callers are attempts that run and the tool servers that they share. The request of a caller that is gone
+        // stays until the thread comes to it. A bounded `send` would block a worker of the runtime.
+        let (requests, received) = channel();
+        std::thread::Builder::new().name(self.name.clone()).spawn(move || start_all(&received))?;
+        Ok(known.insert(requests).clone())
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the thread that starts processes has ended")
 }
 
 fn start_all(requests: &Receiver<Request>) {
