@@ -7,7 +7,7 @@
 use crate::capacity::durations::{Durations, Known};
 use convoke_model::Timestamp;
 use convoke_model::hash::HashMap;
-use convoke_plan::view::remaining;
+use convoke_plan::view::Ways;
 use convoke_plan::{Node, NodeIx, Plan, WorkflowIx};
 use convoke_schedule::{Scheduler, TaskIx};
 use std::time::Duration;
@@ -19,6 +19,8 @@ type Place = (WorkflowIx, NodeIx);
 
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
+    /// The ways through each workflow; empty before anything was measured.
+    ways: Vec<Ways>,
     /// Milliseconds from the start of each node to the end of its workflow; empty before they were measured.
     left: Vec<Vec<f64>>,
     began: HashMap<TaskIx, Timestamp>,
@@ -103,9 +105,11 @@ impl Paths {
         self.measured_at = self.ended;
         let plan = scheduler.plan();
         self.recall(plan);
-        let workflows = plan.workflows.iter().zip(0..);
-        let left = workflows
-            .map(|(workflow, ix)| remaining(plan, workflow, &|node| self.takes((WorkflowIx(ix), node))));
+        if self.ways.is_empty() {
+            self.ways = plan.workflows.iter().map(|workflow| Ways::of(plan, workflow)).collect();
+        }
+        let ways = self.ways.iter().zip(0..);
+        let left = ways.map(|(ways, ix)| ways.remaining(&|node| self.takes((WorkflowIx(ix), node))));
         self.left = left.collect();
     }
 

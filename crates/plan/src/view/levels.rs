@@ -88,29 +88,57 @@ pub fn levels(plan: &Plan, workflow: &Workflow, estimates: &BTreeMap<String, f64
     }
 }
 
-/// How much is left to do from the start of each node to the end of the workflow, along the longest chain: in the unit
-/// of the estimates, by index of the node.
-pub fn remaining(plan: &Plan, workflow: &Workflow, estimate: &dyn Fn(NodeIx) -> f64) -> Vec<f64> {
-    let chart = Chart::new(plan, workflow);
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); chart.after.len()];
-    for (point, after) in chart.after.iter().enumerate() {
-        after.iter().for_each(|next| before[*next].push(point));
-    }
-    let mut open_ways: Vec<usize> = chart.after.iter().map(Vec::len).collect();
-    let mut left = vec![0.0f64; chart.after.len()];
-    let mut ready: Vec<usize> = (0..left.len()).filter(|point| open_ways[*point] == 0).collect();
-    while let Some(point) = ready.pop() {
-        for earlier in &before[point] {
-            let inside = point / 2 == earlier / 2 && chart.works(point / 2);
-            let own = if inside { estimate(NodeIx((point / 2) as u32)).max(0.0) } else { 0.0 };
-            left[*earlier] = left[*earlier].max(left[point] + own);
-            open_ways[*earlier] -= 1;
-            if open_ways[*earlier] == 0 {
-                ready.push(*earlier);
+/// The ways from each node to the end of its workflow, in an order in which lengths add up. They are found once; estimates
+/// change while a plan runs.
+#[derive(Debug)]
+pub struct Ways {
+    count: usize,
+    steps: Vec<Way>,
+}
+
+/// From a point to one behind it. Inside a node that works, what the node takes is added.
+#[derive(Debug)]
+struct Way {
+    from: usize,
+    to: usize,
+    inside: Option<NodeIx>,
+}
+
+impl Ways {
+    /// The ways of a workflow.
+    pub fn of(plan: &Plan, workflow: &Workflow) -> Ways {
+        let chart = Chart::new(plan, workflow);
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); chart.after.len()];
+        for (point, after) in chart.after.iter().enumerate() {
+            after.iter().for_each(|next| before[*next].push(point));
+        }
+        let mut open_ways: Vec<usize> = chart.after.iter().map(Vec::len).collect();
+        let mut ready: Vec<usize> = (0..open_ways.len()).filter(|point| open_ways[*point] == 0).collect();
+        let mut steps = Vec::with_capacity(open_ways.iter().sum());
+        while let Some(point) = ready.pop() {
+            for earlier in &before[point] {
+                let inside = point / 2 == earlier / 2 && chart.works(point / 2);
+                let inside = inside.then_some(NodeIx((point / 2) as u32));
+                steps.push(Way { from: *earlier, to: point, inside });
+                open_ways[*earlier] -= 1;
+                if open_ways[*earlier] == 0 {
+                    ready.push(*earlier);
+                }
             }
         }
+        Ways { count: chart.count, steps }
     }
-    (0..chart.count).map(|ix| left[ix * 2]).collect()
+
+    /// How much is left to do from the start of each node to the end of the workflow, along the longest chain: in the unit
+    /// of the estimates, by index of the node.
+    pub fn remaining(&self, estimate: &dyn Fn(NodeIx) -> f64) -> Vec<f64> {
+        let mut left = vec![0.0f64; self.count * 2];
+        for Way { from, to, inside } in &self.steps {
+            let own = inside.map_or(0.0, |node| estimate(node).max(0.0));
+            left[*from] = left[*from].max(left[*to] + own);
+        }
+        (0..self.count).map(|ix| left[ix * 2]).collect()
+    }
 }
 
 /// What must end before what starts, without anything that leads back. Each node has two points: its start (`2n`) and

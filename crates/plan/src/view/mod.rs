@@ -12,5 +12,5 @@ mod waves;
 pub use draw::{dot, mermaid};
 pub use edges::{Edge, EdgeKind, edges, trigger_words};
 pub use estimate::{Estimate, TooFewIterations, estimate, too_few_iterations};
-pub use levels::{Levels, PlacedNode, Start, levels, remaining};
+pub use levels::{Levels, PlacedNode, Start, Ways, levels};
 pub use waves::{Waves, waves};
