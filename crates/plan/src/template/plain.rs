@@ -16,7 +16,12 @@ use super::renderer::with_newlines;
 #[derive(Debug)]
 pub(super) struct Plain {
     pieces: Vec<Piece>,
+    /// About as long as the text gets, so that it rarely grows while it is filled in.
+    room: usize,
 }
+
+/// As long as most values are that are filled in.
+const VALUE_ROOM: usize = 16;
 
 #[derive(Debug)]
 enum Piece {
@@ -46,12 +51,21 @@ impl Plain {
             rest = &tag[end + 2..];
         }
         pieces.extend(words(rest));
-        Some(Plain { pieces })
+        let room = pieces.iter().map(Piece::room).sum();
+        Some(Plain { pieces, room })
+    }
+
+    /// The names that it fills in, each with the keys below it.
+    pub fn paths(&self) -> impl Iterator<Item = &[Box<str>]> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Words(_) => None,
+            Piece::Path(path) => Some(&**path),
+        })
     }
 
     /// The text with every name filled in.
     pub fn fill(&self, context: &Value) -> Option<String> {
-        let mut out = String::new();
+        let mut out = String::with_capacity(self.room);
         for piece in &self.pieces {
             match piece {
                 Piece::Words(words) => out.push_str(words),
@@ -62,6 +76,15 @@ impl Plain {
             }
         }
         Some(out)
+    }
+}
+
+impl Piece {
+    fn room(&self) -> usize {
+        match self {
+            Piece::Words(words) => words.len(),
+            Piece::Path(_) => VALUE_ROOM,
+        }
     }
 }
 
@@ -138,6 +161,29 @@ mod tests {
     }
 
     proptest! {
+        /// What a plain text refers to is known without parsing it.
+        #[test]
+        fn plain_texts_refer_to_what_the_parser_finds_in_them(
+            parts in proptest::collection::vec(
+                r"[a-z \r\n{}%é-]{0,6}|\{\{[ \n]{0,2}(who|state|range|dict|namespace|lipsum|workflow)(\.(who|map|items|range)){0,3}[ \n]{0,2}\}\}",
+                0..7,
+            )
+        ) {
+            let text = parts.concat();
+            let Some(plain) = Plain::of(&text) else { return Ok(()) };
+            let Ok(parsed) = super::super::parse_template(&text, None, &BTreeMap::new()) else {
+                return Err(TestCaseError::fail(text));
+            };
+            let of_plain = |path: &[Box<str>]| path.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+            let mut plain: Vec<_> = plain.paths().map(of_plain).collect();
+            let mut parsed: Vec<_> = parsed.references().into_iter().map(|reference| reference.path).collect();
+            plain.sort();
+            plain.dedup();
+            parsed.sort();
+            parsed.dedup();
+            prop_assert_eq!(plain, parsed);
+        }
+
         /// The short way changes the time, not the text. A comment keeps a text from being plain.
         #[test]
         fn plain_texts_are_what_minijinja_makes_of_them(

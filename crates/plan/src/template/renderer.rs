@@ -186,6 +186,11 @@ impl Renderer {
         self.template(id).0.tail.first
     }
 
+    /// The names that a template refers to, each with the keys below it, if all that it does is to fill them in.
+    pub fn plain_paths(&self, id: TemplateId) -> Option<impl Iterator<Item = &[Box<str>]>> {
+        self.template(id).0.plain.as_ref().map(Plain::paths)
+    }
+
     /// The value of a template that is one `{{ expression }}`; of any other its text.
     pub fn value(&self, id: TemplateId, context: Value) -> Result<Value, RenderError> {
         if expression::alone(&self.template(id).1.text).is_none() {

@@ -41,10 +41,13 @@ impl State {
     }
 
     fn find_template_roots(&self, id: TemplateId) -> Roots {
+        if let Some(paths) = self.renderer.plain_paths(id) {
+            return roots_of(paths);
+        }
         let source = &self.plan.templates[id.0 as usize];
         match parse_template(&source.text, source.base.as_deref(), &self.plan.partials) {
             Ok(parsed) if parsed.includes().is_empty() => {
-                roots_of(parsed.references().iter().map(|r| &r.path))
+                roots_of(parsed.references().iter().map(|r| &*r.path))
             }
             _ => Roots::All,
         }
@@ -56,7 +59,7 @@ impl State {
             .get_or_insert_with(|| {
                 let text = &self.plan.conditions[id.0 as usize].text;
                 Arc::new(match parse_condition(text) {
-                    Ok(parsed) => roots_of(parsed.references().iter().map(|r| &r.path)),
+                    Ok(parsed) => roots_of(parsed.references().iter().map(|r| &*r.path)),
                     Err(_) => Roots::All,
                 })
             })
@@ -84,12 +87,14 @@ impl State {
 }
 
 /// Of what a pipeline keeps also the names below it: its history is long, and few texts look at it.
-fn roots_of<'a>(paths: impl Iterator<Item = &'a Vec<String>>) -> Roots {
+fn roots_of<'a, S: AsRef<str> + 'a>(paths: impl Iterator<Item = &'a [S]>) -> Roots {
     let mut names: Vec<Arc<str>> = Vec::new();
     for path in paths {
-        names.extend(path.first().map(|name| name.as_str().into()));
-        if path.first().is_some_and(|name| name == STATE) {
-            names.push(format!("{STATE}.{}", path.get(1).map_or("*", String::as_str)).into());
+        let mut path = path.iter().map(AsRef::as_ref);
+        let Some(first) = path.next() else { continue };
+        names.push(first.into());
+        if first == STATE {
+            names.push(format!("{STATE}.{}", path.next().unwrap_or("*")).into());
         }
     }
     names.sort();
