@@ -179,6 +179,9 @@ impl Core {
     /// Decides everything that follows from what happened.
     pub fn decide(&mut self, now: Timestamp, happened: Vec<Fact>) -> Turn {
         let mut turn = Turn::default();
+        // As a rule a fact is an event, and the start that follows from it is another and an effect.
+        turn.events.reserve(2 * happened.len());
+        turn.effects.reserve(happened.len());
         for fact in happened {
             if self.is_heard(&fact) {
                 self.take(fact, &mut turn);
@@ -197,13 +200,14 @@ impl Core {
     /// Decides what follows from the facts of a turn.
     fn follow(&mut self, now: Timestamp, turn: &mut Turn) {
         loop {
-            let decided = self.scheduler.decide(now, &self.store);
+            let mut decided = self.scheduler.decide(now, &self.store);
             if self.is_rendering_cancelled() {
                 return;
             }
-            decided.events.into_iter().for_each(|event| self.push(now, event, turn));
+            decided.events.drain(..).for_each(|event| self.push(now, event, turn));
             let decided_so_far = turn.events.len();
-            decided.commands.into_iter().for_each(|command| self.execute(now, command, turn));
+            decided.commands.drain(..).for_each(|command| self.execute(now, command, turn));
+            self.scheduler.reuse(decided);
             self.fail_those_that_wait(now, turn);
             self.turn_waiting_away(now, turn);
             self.permits.admit_postponed(now, &mut turn.effects);

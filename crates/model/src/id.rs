@@ -5,6 +5,7 @@
 //! plan and inputs give the same ids.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -44,10 +45,10 @@ impl TaskId {
             text.push_str(&parent.0);
             text.push('/');
         }
-        escape_into(&mut text, node);
+        text.push_str(&escaped(node));
         if let Some(key) = key {
             text.push('[');
-            escape_into(&mut text, key);
+            text.push_str(&escaped(key));
             text.push(']');
         }
         if visit > 1 {
@@ -66,13 +67,13 @@ impl TaskId {
         if before.ends_with(']') {
             return TaskId::new(Some(self), node, Some(key), 1);
         }
-        let mut text = String::with_capacity(self.0.len() + key.len() + 2);
-        text.push_str(before);
-        text.push('[');
-        escape_into(&mut text, key);
-        text.push(']');
-        text.push_str(visit);
-        TaskId(text.into())
+        TaskId(joined([before, "[", &escaped(key), "]", visit]))
+    }
+
+    /// The id of an item that has no key but its number.
+    pub fn numbered_item(&self, node: &str, number: u32) -> TaskId {
+        let mut digits = [0; 10];
+        self.item(node, decimal(number, &mut digits))
     }
 
     /// The parts of the path.
@@ -140,19 +141,48 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
 }
 
 /// Names and keys are free text, so what has a meaning in a path is written as `%XX`.
-fn escape_into(out: &mut String, text: &str) {
+fn escaped(text: &str) -> Cow<'_, str> {
     // Nearly every name is of plain characters.
     if text
         .bytes()
         .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'/' | b'[' | b']' | b'#' | b'%'))
     {
-        return out.push_str(text);
+        return text.into();
     }
+    let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {
             '/' | '[' | ']' | '#' | '%' => out.push_str(&format!("%{:02X}", c as u32)),
             c if c.is_control() => out.push_str(&format!("%{:02X}", c as u32 & 0xff)),
             c => out.push(c),
+        }
+    }
+    out.into()
+}
+
+/// Parts as one text. Ids are short and made by the thousand, so they are put together on the stack.
+fn joined(parts: [&str; 5]) -> Arc<str> {
+    let mut short = [0; 64];
+    let mut length = 0;
+    for part in parts {
+        match short.get_mut(length..length + part.len()) {
+            Some(room) => room.copy_from_slice(part.as_bytes()),
+            None => return parts.concat().into(),
+        }
+        length += part.len();
+    }
+    std::str::from_utf8(&short[..length]).expect("texts are UTF-8, one behind the other").into()
+}
+
+/// A number in decimal digits.
+fn decimal(mut number: u32, digits: &mut [u8; 10]) -> &str {
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return std::str::from_utf8(&digits[first..]).expect("digits are ASCII");
         }
     }
 }
@@ -283,6 +313,14 @@ mod tests {
             prop_assert_eq!(fan_out.item(&node, &key), TaskId::new(parent.as_ref(), &node, Some(&key), visit));
             let inner = TaskId::new(parent.as_ref(), &node, Some("k"), visit);
             prop_assert_eq!(inner.item(&node, &key), TaskId::new(Some(&inner), &node, Some(&key), 1));
+        }
+
+        #[test]
+        fn a_numbered_item_has_its_number_as_key(node in "[a-z]{1,80}", number in any::<u32>(), visit in 1u32..4) {
+            let fan_out = TaskId::new(None, &node, None, visit);
+            prop_assert_eq!(fan_out.numbered_item(&node, number), fan_out.item(&node, &number.to_string()));
+            let plain = fan_out.item(&node, &number.to_string());
+            prop_assert_eq!(plain, TaskId::new(None, &node, Some(&number.to_string()), visit));
         }
     }
 

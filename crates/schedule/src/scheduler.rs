@@ -100,6 +100,15 @@ impl Scheduler {
         std::mem::take(&mut self.turn)
     }
 
+    /// Takes the lists of a turn back, so that the next turn need not grow its own.
+    pub fn reuse(&mut self, mut done: Turn) {
+        done.events.clear();
+        done.commands.clear();
+        done.events.append(&mut self.turn.events);
+        done.commands.append(&mut self.turn.commands);
+        self.turn = done;
+    }
+
     /// The flag that ends what is being rendered. Once it took effect nothing more is decided, and what was decided in the
     /// same turn may follow from a text that was cut off: the caller forgets both.
     pub fn cancellation(&self) -> &Cancellation {

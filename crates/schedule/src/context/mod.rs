@@ -262,27 +262,20 @@ impl View<'_> {
         self.left_of(step).map(|left| from_json(&left))
     }
 
-    /// Loop variables of every for_each around the task; inner ones win.
+    /// Loop variables of every for_each around the task, from the outside in: inner ones win.
     fn add_loop_variables(&self, task: TaskIx, roots: &Roots, names: &mut Names) {
-        let mut done: Vec<Name> = Vec::new();
-        let mut next = Some(task);
-        while let Some(member) = next {
-            let place = self.tasks[member].place;
-            let (Some(group), item) = (place.within, place.item) else { return };
-            if let (Some(index), Kind::ForEach(each)) = (item, &self.node(group).kind) {
-                let mut bind = |name: Name, value: &dyn Fn() -> Value| {
-                    if roots.want(&name) && !done.contains(&name) {
-                        done.push(name.clone());
-                        names.insert(name, value());
-                    }
-                };
-                bind(each.variable.clone().into(), &|| self.item_value(group, index));
-                bind("_index".into(), &|| Value::from(index));
-                if self.group(group).keys.is_some() {
-                    bind("_key".into(), &|| Value::from(&*self.key_of(group, index)));
-                }
-            }
-            next = Some(group);
+        let place = self.tasks[task].place;
+        let Some(group) = place.within else { return };
+        self.add_loop_variables(group, roots, names);
+        let (Some(index), Kind::ForEach(each)) = (place.item, &self.node(group).kind) else { return };
+        if roots.want("_index") {
+            names.insert("_index".into(), Value::from(index));
+        }
+        if roots.want("_key") && self.group(group).keys.is_some() {
+            names.insert("_key".into(), Value::from(&*self.key_of(group, index)));
+        }
+        if roots.want(&each.variable) {
+            names.insert(each.variable.clone().into(), self.item_value(group, index));
         }
     }
 

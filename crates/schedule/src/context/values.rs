@@ -95,17 +95,23 @@ impl View<'_> {
     pub(crate) fn group_value(&self, task: TaskIx) -> Value {
         let group = self.group(task);
         let each = matches!(self.node(task).kind, Kind::ForEach(_));
-        let (mut good, mut bad, mut aligned) = (Vec::new(), Vec::new(), Vec::new());
+        let as_list = each && group.keys.is_none();
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        let mut aligned = Vec::with_capacity(group.members.len());
+        let key = |position: usize, member: TaskIx| -> Arc<str> {
+            if each { self.key_of(task, position as u32) } else { self.node(member).name.clone() }
+        };
         for (position, member) in group.members.iter().enumerate() {
-            let key: Arc<str> =
-                if each { self.key_of(task, position as u32) } else { self.node(*member).name.clone() };
             if self.tasks[*member].succeeded() {
-                let value = self.output_value(*member);
-                aligned.push(value.clone());
-                good.push((key, value));
+                let value = self.member_value(*member);
+                if !as_list {
+                    good.push((key(position, *member), value.clone()));
+                }
+                aligned.push(value);
             } else if let Some(failure) = self.tasks[*member].failure.as_deref() {
                 let asks = matches!(self.node(*member).kind, Kind::Agent(_));
                 let who = if each { "item_key" } else { "agent_name" };
+                let key = key(position, *member);
                 let value = error_entry(who, &key, failure, asks);
                 aligned.push(value.clone());
                 bad.push((key, value));
@@ -113,17 +119,23 @@ impl View<'_> {
                 aligned.push(Value::from(()));
             }
         }
-        let as_list = each && group.keys.is_none();
-        let good = match as_list {
-            true => Value::from(good.into_iter().map(|(_, value)| value).collect::<Vec<_>>()),
-            false => map_value(good),
+        let succeeded = group.members.iter().map(|member| self.tasks[*member].succeeded());
+        let all_succeeded = succeeded.clone().all(|succeeded| succeeded);
+        let only_good = || aligned.iter().zip(succeeded).filter(|(_, good)| *good).map(|(value, _)| value);
+        let some_good = (as_list && !all_succeeded).then(|| only_good().cloned().collect::<Vec<_>>());
+        let aligned = Value::from(aligned);
+        let good = match some_good {
+            Some(some) => Value::from(some),
+            // Every member gave something, so both lists are one.
+            None if as_list => aligned.clone(),
+            None => map_value(good),
         };
         let word = if each { "for_each" } else { "parallel" };
         let count = || ("count".into(), Value::from(group.total));
         let listed =
             [("type".into(), Value::from(word)), ("outputs".into(), good), ("errors".into(), map_value(bad))];
         let listed = listed.into_iter().chain(each.then(count)).collect();
-        let mut hidden = vec![("aligned".into(), Value::from(aligned))];
+        let mut hidden = vec![("aligned".into(), aligned)];
         if !each {
             hidden.push(count());
         }

@@ -56,6 +56,9 @@ impl Group {
     }
 }
 
+/// Items for which room is made at once.
+const MOST_ROOM: u32 = 16_384;
+
 /// How many different failures a group's message has, and how many names stand before each.
 const MOST_LISTED: usize = 5;
 
@@ -172,8 +175,11 @@ impl State {
         let counted = self.item_iterations(task, count);
         self.frame_mut(frame).count_iterations(counted);
         let keys = keys.map(|keys| keys.iter().map(|key| Arc::from(key.as_str())).collect());
-        let (limit, items) = (Some(limit), Some(items.clone()));
-        let group = Group { total: count, limit, items, keys, in_batches, ..Group::default() };
+        // A journal may name more items than there are, so room is made for some of them only.
+        let room = count.min(limit).min(MOST_ROOM) as usize;
+        self.tasks.reserve(room);
+        let (limit, items, members) = (Some(limit), Some(items.clone()), Vec::with_capacity(room));
+        let group = Group { total: count, limit, items, keys, in_batches, members, ..Group::default() };
         self.tasks[task].group = Some(Box::new(group));
         self.tasks[task].state = TaskState::Open;
         self.fill(task);
@@ -268,10 +274,10 @@ impl State {
 
     /// The id of an item, begun or not.
     pub(crate) fn item_id(&self, group: TaskIx, index: u32) -> TaskId {
-        let id = |key: &str| self.tasks[group].id.item(&self.node(group).name, key);
+        let (id, node) = (&self.tasks[group].id, &self.node(group).name);
         match &self.group(group).keys {
-            Some(keys) => id(&keys[index as usize]),
-            None => id(&index.to_string()),
+            Some(keys) => id.item(node, &keys[index as usize]),
+            None => id.numbered_item(node, index),
         }
     }
 

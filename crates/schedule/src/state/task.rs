@@ -149,6 +149,12 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, more: usize) {
+        self.all.reserve(more);
+        self.by_id.reserve(more);
+    }
+
     pub fn add(&mut self, id: TaskId, node: NodeIx, place: Place, from: Box<[TaskIx]>) -> TaskIx {
         let ix = TaskIx(self.all.len() as u32);
         self.by_id.insert(id.clone(), ix);

@@ -55,8 +55,8 @@ impl View<'_> {
 
     /// What a task gave, as templates see it.
     pub(crate) fn output_value(&self, task: TaskIx) -> Value {
-        if let Some(value) = self.values.outputs.borrow().get(&task) {
-            return value.clone();
+        if let Some(value) = self.kept_value(task) {
+            return value;
         }
         let value = match &self.tasks[task].output {
             None => Value::from(()),
@@ -69,6 +69,20 @@ impl View<'_> {
         }
         kept.insert(task, value.clone());
         value
+    }
+
+    /// The same for a value of its group, which is kept and has this one in it.
+    pub(crate) fn member_value(&self, task: TaskIx) -> Value {
+        match &self.tasks[task].output {
+            Some(payload @ (Payload::Inline(_) | Payload::Blob { .. })) => {
+                self.kept_value(task).unwrap_or_else(|| self.read_value(payload))
+            }
+            _ => self.output_value(task),
+        }
+    }
+
+    fn kept_value(&self, task: TaskIx) -> Option<Value> {
+        self.values.outputs.borrow().get(&task).cloned()
     }
 
     pub(crate) fn read_value(&self, payload: &Payload) -> Value {
