@@ -36,6 +36,8 @@ fn main() -> ExitCode {
         return convoke_tools::serve_programs();
     }
     stdio::show_panics();
+    #[cfg(debug_assertions)]
+    arm_failpoints();
     convoke_tools::raise_descriptor_limit();
     close_to_others();
     // Help, version and usage errors end the program in here, before any file is read.
@@ -54,6 +56,21 @@ fn main() -> ExitCode {
     match commands::run(cli, &console) {
         Ok(exit) => exit.into(),
         Err(failure) => end_badly(&failure, console.paint),
+    }
+}
+
+/// Has a build for tests die at a place, or count places.
+#[cfg(debug_assertions)]
+fn arm_failpoints() {
+    let (target, counts) = (env::get_filled(env::FAILPOINT), env::get_filled(env::FAILPOINT_COUNTS));
+    if target.is_none() && counts.is_none() {
+        return;
+    }
+    if let Err(problem) =
+        convoke_failpoint::arm(target.as_deref(), counts.as_deref().map(std::path::Path::new))
+    {
+        stdio::err(&format!("{}: {problem}", env::FAILPOINT));
+        std::process::exit(exit::Exit::Usage as i32);
     }
 }
 

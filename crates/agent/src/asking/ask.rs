@@ -10,6 +10,7 @@ use crate::ledger::{self, Ledger};
 use crate::talk::Talk;
 use crate::window::window_of;
 use crate::{Admitted, CallDemand, CallPermit, NoReply, Question, Reply, Report, Request, Sink, Timeouts};
+use convoke_failpoint::failpoint;
 use convoke_model::{Class, Contract, Failure, reason};
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -75,17 +76,20 @@ impl Talk<'_> {
         let request = Request { meant, left_out: &left_out, ..self.request(question, &model) };
         let answers = self.provider.stand_in(&request);
         ledger.begin(answers.as_deref().unwrap_or(&model), input_tokens);
+        failpoint!("agent.ask.admitted");
         let (reply, refused) = match self.provider.complete(&request, heard).await {
             Ok(reply) => (Ok(reply), None),
             Err(NoReply::Refused { parameter, failure }) => (Err(failure), Some(parameter)),
             Err(NoReply::Failed(failure)) => (Err(failure), None),
         };
+        failpoint!("agent.ask.answered");
         let used = heard.with_text(|text| ledger.end(&reply, text));
         if reply.is_ok() {
             heard.forget();
         }
         self.link.settle(permit, &used, reply.as_ref().err());
         self.link.report(Report::Usage(used));
+        failpoint!("agent.ask.settled");
         if let Some(violation) = heard.take_barred() {
             return Err(self.violated(violation));
         }

@@ -7,6 +7,7 @@
 
 use crate::capability::recall::{self, ReadRequest};
 use crate::{Asker, Conversation, EngineLink, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
+use convoke_failpoint::failpoint;
 use convoke_model::{AgentSettings, Class, Contract, Digest, Failure, Violation, reason};
 use futures::future::join_all;
 use std::time::{Duration, Instant};
@@ -94,7 +95,10 @@ impl Caller<'_> {
                 self.link.report(Report::ToolStarted { tool: call.name.clone() });
                 let key = self.key_of(call, conversation);
                 let asker = Asker { key: &key, ..self.asker };
-                self.toolbox.call(asker, servers, tool, &call.arguments, stop).await
+                failpoint!("agent.call.before");
+                let result = self.toolbox.call(asker, servers, tool, &call.arguments, stop).await;
+                failpoint!("agent.call.done");
+                result
             }
             None if call.name == recall::NAME => Ok(self.read_back(call, conversation).await),
             None => Ok(self.made_up(call)),
@@ -117,6 +121,7 @@ impl Caller<'_> {
         let Some(digest) = conversation.kept(&request.name) else {
             return went_wrong(format!("nothing is kept as `{}`", request.name));
         };
+        failpoint!("agent.recall.before");
         match self.link.recall(digest).await {
             Some(kept) => request.read(&kept, self.settings.capabilities.tool_output),
             None => went_wrong(format!("`{}` can no longer be read", request.name)),

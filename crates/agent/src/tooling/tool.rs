@@ -5,6 +5,7 @@
 
 use crate::driver::unused;
 use crate::{Asker, EngineLink, Report, Tool, ToolResult, Toolbox};
+use convoke_failpoint::failpoint;
 use convoke_model::fit;
 use convoke_model::{
     Assignment, AttemptEnd, Class, Failure, JsonText, OutputSchema, Servers, ToolWork, Usage,
@@ -36,7 +37,9 @@ pub async fn perform(
     };
     let begun = Instant::now();
     link.report(Report::ToolStarted { tool: tool.spec.name.clone() });
+    failpoint!("agent.tool.found");
     let result = toolbox.call(assignment.into(), &work.servers, &tool, &work.arguments, cancel).await;
+    failpoint!("agent.tool.called");
     let failed = result.as_ref().map_or(true, |result| result.failed);
     let ms = begun.elapsed().as_millis() as u64;
     link.report(Report::ToolCalled { tool: tool.spec.name.clone(), ms, failed });

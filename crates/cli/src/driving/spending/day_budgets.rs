@@ -14,6 +14,7 @@ use crate::stored::{self, Stored};
 use convoke_capacity::Capacity;
 use convoke_engine::budget::{Spending, Spent};
 use convoke_engine::{DayBudget, Limits, midnight};
+use convoke_failpoint::failpoint;
 use convoke_journal::{StateDir, private_file, replace_private};
 use convoke_model::{Event, TaskId, Timestamp};
 use convoke_schedule::Scheduler;
@@ -43,12 +44,15 @@ pub fn enter(
     }
     let alone = private_file(&state.path().join("day-budgets.lock"))?;
     alone.lock().map_err(|error| unwritable(&error))?;
+    failpoint!("day_budgets.locked");
     let missing = missing(state, &budgets);
     let now = clock::now();
     let spent = spent_since(console, state, midnight(now), &missing)?;
     for (budget, spent) in missing.iter().zip(spent) {
         if budget.make_known(table, spent, now)? {
+            failpoint!("day_budgets.entered");
             note(state, budget)?;
+            failpoint!("day_budgets.noted");
         }
     }
     Ok(())
