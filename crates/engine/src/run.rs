@@ -10,6 +10,7 @@ use crate::fact::{CapacityFact, Fact, What};
 use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
 use crate::project::Projects;
+use crate::snapshot::{Keeper, RULES};
 use crate::tenure::Tenure;
 use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
@@ -56,6 +57,8 @@ pub struct Run {
     pub(crate) mail: Vec<Fact>,
     /// What the run begins with, not on disk yet.
     pub(crate) opening: Vec<Stamped>,
+    /// Has snapshots taken, for a quick start of the next owner.
+    pub(crate) snapshots: Keeper,
 }
 
 impl Run {
@@ -156,6 +159,7 @@ impl Run {
         let append = Append { events: all, blobs: self.core.store.take_pending(), consumed };
         let events = self.make_durable(append).await?;
         self.tenure.note();
+        self.snapshots.note(&events);
         if let Some(watchers) = &self.watchers {
             let _ = watchers.send(Notice::Committed(events.into()));
         }
@@ -284,7 +288,7 @@ impl Run {
     async fn fold_again(&mut self) -> Result<(), EngineError> {
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.ask(move |journal| {
-            let _ = reply.send(journal.and_then(|journal| journal.read_all()));
+            let _ = reply.send(journal.and_then(|journal| journal.recover(RULES)));
         });
         let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
         let scheduler = crate::setup::fold_into(self.core.scheduler.begun_anew(), history)?;
