@@ -21,6 +21,7 @@ mod project;
 mod reporting;
 mod run;
 mod setup;
+mod snapshot;
 mod store;
 mod tenure;
 
@@ -44,5 +45,6 @@ pub use outcome::Outcome;
 pub use project::{Project, ProjectState, Projects};
 pub use run::Run;
 pub use setup::{Changes, Options, Setup, Shares, Start, fold_into, prepare, replay};
+pub use snapshot::{RULES, compact};
 pub use store::Store;
 pub use summary::{Latency, Summary};
