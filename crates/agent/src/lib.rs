@@ -26,6 +26,7 @@ mod judge;
 mod ledger;
 mod offer;
 mod placeholder;
+mod probe;
 mod program;
 mod provider;
 pub mod redaction;

@@ -99,7 +99,7 @@ mod tests {
             stdin: None,
             schema,
             idle: None,
-            key: None,
+            key: None, survival: None,
         }
     }
 

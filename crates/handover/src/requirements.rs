@@ -113,7 +113,7 @@ mod tests {
             working_dir: None,
             stdin: None,
             schema: None,
-            key: None,
+            key: None, survival: None,
             idle: None,
         }))
     }

@@ -200,7 +200,7 @@ fn script(command: &str) -> Assignment {
         working_dir: None,
         stdin: None,
         schema: None,
-        key: None,
+        key: None, survival: None,
         idle: None,
     };
     assignment(Work::Script(Box::new(call)))
@@ -219,7 +219,7 @@ fn assignment(work: Work) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
-        cut_off: 0,
+        cut_off: 0, known_results: Vec::new(),
         contract: None,
     }
 }

@@ -150,7 +150,7 @@ fn assignment(name: &str) -> Assignment {
         working_dir: None,
         stdin: None,
         schema: None,
-        key: None,
+        key: None, survival: None,
         idle: None,
     };
     Assignment {
@@ -165,7 +165,7 @@ fn assignment(name: &str) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
-        cut_off: 0,
+        cut_off: 0, known_results: Vec::new(),
         contract: None,
     }
 }
@@ -258,7 +258,7 @@ async fn perform(name: &str, link: &dyn EngineLink, holding: bool) -> Result<Jso
     }
     sleep(Duration::from_millis(2)).await;
     link.settle(permit, &Usage::default(), None);
-    let record = TurnRecord { piece: JsonText::of(&name), kept: Vec::new(), usage: Usage::default() };
+    let record = TurnRecord::new(JsonText::of(&name), Vec::new(), Usage::default());
     link.record(record).await?;
     Ok(JsonText::of(&name))
 }

@@ -251,7 +251,7 @@ impl Machine<'_> {
         attempt.written = Some(answer);
         let usage = std::mem::take(&mut attempt.usage);
         let record =
-            TurnRecord { piece: JsonText::of(&serde_json::json!({ "n": 1 })), kept: Vec::new(), usage };
+            TurnRecord::new(JsonText::of(&serde_json::json!({ "n": 1 })), Vec::new(), usage);
         self.say(life, What::Turned { task, attempt: number, record, written });
     }
 

@@ -15,7 +15,7 @@ fn call(command: &str, args: &[&str]) -> ScriptCall {
         working_dir: None,
         stdin: None,
         schema: None,
-        key: None,
+        key: None, survival: None,
         idle: None,
     }
 }
