@@ -15,6 +15,7 @@ use crate::{
     Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Provider, Purpose, Report, Tool, Toolbox,
     TurnRecord,
 };
+use convoke_failpoint::failpoint;
 use convoke_model::{
     AgentCall, Assignment, AttemptEnd, Class, Contract, EffectCommit, Failure, JsonText, Servers, WaitsFor,
     reason,
@@ -138,6 +139,7 @@ impl Talk<'_> {
         let Going { mut conversation, ledger, committed, .. } = going;
         // What was not recorded with a turn is recorded with the end.
         committed.into_iter().for_each(|commit| self.link.report(Report::EffectCommitted(commit)));
+        failpoint!("agent.talk.closing");
         let usage = ledger.close(heard);
         match closing {
             Closing::Ended(Ending::Output(output)) => AttemptEnd::Finished { output, usage },
@@ -200,7 +202,9 @@ impl Talk<'_> {
     ) -> Result<(Offer, Option<Contract>), Failure> {
         let (offer, settled) = Offer::settle(contract, listed);
         let names = settled.allowed_tools.clone().unwrap_or_default();
+        failpoint!("agent.tools.listed");
         self.link.settle_tools(names).await.map_err(|failure| self.named(failure))?;
+        failpoint!("agent.tools.settled");
         Ok((self.told(offer), Some(settled)))
     }
 
@@ -291,7 +295,9 @@ impl Talk<'_> {
     async fn call_tools(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
         let Next::Call(calls) = going.conversation.next(premise) else { return Ok(()) };
         going.calling.store(true, Ordering::Relaxed);
+        failpoint!("agent.calls.claimed");
         let made = self.caller(premise, going).make(calls, &going.conversation).await;
+        failpoint!("agent.calls.made");
         going.calling.store(false, Ordering::Relaxed);
         if going.stop.is_cancelled() {
             return Err(self.cancelled());
@@ -322,7 +328,9 @@ impl Talk<'_> {
         let usage = going.ledger.take();
         let committed = std::mem::take(&mut going.committed);
         let record = TurnRecord { claimed, committed: committed.clone(), ..TurnRecord::new(piece, kept, usage) };
+        failpoint!("agent.turn.before_record");
         let written = self.link.record(record).await;
+        failpoint!("agent.turn.recorded");
         if written.is_err() {
             going.ledger.put_back(usage);
             going.committed = committed;

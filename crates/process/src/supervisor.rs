@@ -22,6 +22,7 @@
 
 use crate::exec::Exec;
 use crate::survivor::{Recorder, Recording};
+use convoke_failpoint::failpoint;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
@@ -78,6 +79,7 @@ pub fn supervise(engine: libc::pid_t, exec: &Exec, recording: Option<&Recording>
             if libc::getppid() != engine {
                 return io::ErrorKind::Interrupted.into();
             }
+            failpoint!("supervisor.command.before");
             return match begin(&mut start) {
                 Ok(command) => supervisor(command, None).watch(),
                 Err(error) => error,
@@ -191,10 +193,12 @@ impl Supervisor {
             }
             libc::chdir(c"/".as_ptr());
             libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
+            failpoint!("supervisor.command.started");
             let mut until: Option<Instant> = None;
             loop {
                 let had_ended = self.status.is_some();
                 if !self.reap() {
+                    failpoint!("supervisor.end.before");
                     let status = self.status.unwrap_or(0);
                     if let Some(recorder) = &mut self.recorder {
                         recorder.finish(status);
@@ -202,6 +206,7 @@ impl Supervisor {
                     end_as(status);
                 }
                 if self.status.is_some() && !had_ended && !self.asked {
+                    failpoint!("supervisor.command.ended");
                     until = Some(Instant::now() + LAST_WORDS);
                 }
                 if self.ending {
