@@ -104,7 +104,9 @@ impl Attempts {
         let result = match self.commands.run(call, cancel, link).await {
             Ok(result) => result,
             // Nothing is left that says how the command ended, or whether it did.
-            Err(failure) if failure.reason.as_deref() == Some(reason::RECORD_LOST) => return AttemptEnd::Lost,
+            Err(failure) if failure.reason.as_deref() == Some(reason::RECORD_LOST) => {
+                return AttemptEnd::Lost;
+            }
             Err(mut failure) => {
                 failure.message = format!("step `{step}`: {}", failure.message);
                 return unused(failure);

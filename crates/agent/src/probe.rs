@@ -13,7 +13,8 @@
 use crate::driver::{placed, unused};
 use crate::{Asker, Commands, EngineLink, Report, Sink, Toolbox, script, tool};
 use convoke_model::{
-    Assignment, AttemptEnd, Class, Failure, JsonText, ProbeCall, ProbeFinding, ProbeWork, ScriptCall, ToolWork, fit,
+    Assignment, AttemptEnd, Class, Failure, JsonText, ProbeCall, ProbeFinding, ProbeWork, ScriptCall,
+    ToolWork, fit,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -131,7 +132,9 @@ fn finding(probe: &str, work: &ProbeWork, answer: Value) -> ProbeFinding {
             match violations.filter(|violations| !violations.is_empty()) {
                 Some(violations) => {
                     let why = violations.join("; ");
-                    ProbeFinding::Unclear(format!("tool `{probe}` says yes, but its output does not fit: {why}"))
+                    ProbeFinding::Unclear(format!(
+                        "tool `{probe}` says yes, but its output does not fit: {why}"
+                    ))
                 }
                 None => ProbeFinding::Happened(JsonText::of(&Value::Object(output))),
             }

@@ -99,7 +99,8 @@ mod tests {
             stdin: None,
             schema,
             idle: None,
-            key: None, survival: None,
+            key: None,
+            survival: None,
         }
     }
 

@@ -327,7 +327,8 @@ impl Talk<'_> {
         let Written { piece, kept } = going.conversation.take_delta(premise);
         let usage = going.ledger.take();
         let committed = std::mem::take(&mut going.committed);
-        let record = TurnRecord { claimed, committed: committed.clone(), ..TurnRecord::new(piece, kept, usage) };
+        let record =
+            TurnRecord { claimed, committed: committed.clone(), ..TurnRecord::new(piece, kept, usage) };
         failpoint!("agent.turn.before_record");
         let written = self.link.record(record).await;
         failpoint!("agent.turn.recorded");

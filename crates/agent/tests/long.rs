@@ -154,8 +154,14 @@ impl Toolbox for Library {
             description: "Fetches a page.".into(),
             input_schema: json!({"type": "object", "properties": {"page": {"type": "integer"}}}),
         };
-        let tool =
-            Tool { server: "s".into(), name: "fetch".into(), spec, output_schema: None, repeatable: true, read_only: true };
+        let tool = Tool {
+            server: "s".into(),
+            name: "fetch".into(),
+            spec,
+            output_schema: None,
+            repeatable: true,
+            read_only: true,
+        };
         Box::pin(std::future::ready(Ok(vec![tool])))
     }
 
@@ -294,7 +300,8 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
-        cut_off: 0, known_results: Vec::new(),
+        cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

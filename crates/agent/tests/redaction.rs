@@ -105,8 +105,14 @@ impl Toolbox for Echo {
             description: format!("Echoes, as in {}", self.0.leak),
             input_schema: json!({"type": "object", "description": self.0.leak}),
         };
-        let tool =
-            Tool { server: "s".into(), name: "echo".into(), spec, output_schema: None, repeatable: true, read_only: true };
+        let tool = Tool {
+            server: "s".into(),
+            name: "echo".into(),
+            spec,
+            output_schema: None,
+            repeatable: true,
+            read_only: true,
+        };
         Box::pin(std::future::ready(Ok(vec![tool])))
     }
 
@@ -237,7 +243,8 @@ fn assignment(case: &Case) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
-        cut_off: 0, known_results: Vec::new(),
+        cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

@@ -114,9 +114,7 @@ impl Ledger {
             Event::EffectClaimed { task, attempt, key, kind, what } => {
                 self.claim(stamped, task, *attempt, (key, *kind, what))
             }
-            Event::EffectCommitted { task, key, failed, .. } => {
-                self.commit(task, key, *failed, stamped.at)
-            }
+            Event::EffectCommitted { task, key, failed, .. } => self.commit(task, key, *failed, stamped.at),
             Event::AttemptFinished { task, .. } => self.end(task, EffectState::Done, stamped.at),
             Event::AttemptFailed { task, failure, .. } => {
                 let interrupted = failure.reason.as_deref() == Some(reason::INTERRUPTED);
@@ -266,7 +264,8 @@ mod tests {
         let call = |key: &str| claimed("a", 1, key, EffectKind::Call);
         let events = vec![call("1"), call("2"), committed("a", "2", false), lost("a")];
         assert_eq!(of(events), [(Unknown, None), (Done, None)]);
-        let events = vec![call("1"), committed("a", "1", true), call("2"), committed("a", "2", false), finished("a")];
+        let events =
+            vec![call("1"), committed("a", "1", true), call("2"), committed("a", "2", false), finished("a")];
         assert_eq!(of(events), [(EffectState::Failed, None), (Done, None)]);
     }
 

@@ -113,7 +113,8 @@ mod tests {
             working_dir: None,
             stdin: None,
             schema: None,
-            key: None, survival: None,
+            key: None,
+            survival: None,
             idle: None,
         }))
     }

@@ -4,8 +4,8 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Payload, Prices, Remedy, Retry, Servers,
-    KnownResult, TaskId, Timestamp, ToolWork, Usage,
+    Answer, Capabilities, Digest, Failure, JsonText, KnownResult, OutputSchema, Payload, Prices, Remedy,
+    Retry, Servers, TaskId, Timestamp, ToolWork, Usage,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

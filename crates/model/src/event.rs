@@ -23,7 +23,8 @@ pub use stamped::Stamped;
 pub use step::{HookPoint, MergeStrategy};
 
 use crate::{
-    ChildSpec, Digest, EffectKind, Failure, Missing, Payload, ProbeVerdict, TaskId, Timestamp, Usage, WaitsFor,
+    ChildSpec, Digest, EffectKind, Failure, Missing, Payload, ProbeVerdict, TaskId, Timestamp, Usage,
+    WaitsFor,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

@@ -23,5 +23,5 @@ pub use group::{Group, OnDrop};
 pub use launcher::{Launcher, Pipes, Surviving};
 pub use leftovers::{Leftovers, end_leftovers};
 pub use process::{Process, processes};
-pub use survivor::{Recorded, Slot, Standing, Stream, Survivor};
 pub use room::{NO_ROOM_HINT, Shortage, is_shortage, raise_descriptor_limit};
+pub use survivor::{Recorded, Slot, Standing, Stream, Survivor};

@@ -148,7 +148,8 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
-        cut_off: 0, known_results: Vec::new(),
+        cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

@@ -99,7 +99,8 @@ mod tests {
             working_dir: None,
             stdin: None,
             schema: None,
-            key: None, survival: None,
+            key: None,
+            survival: None,
             idle: None,
         };
         let names: Vec<_> = environment.for_call(&call).map(|(name, _)| name.to_str().unwrap()).collect();

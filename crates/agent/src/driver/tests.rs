@@ -200,7 +200,8 @@ fn script(command: &str) -> Assignment {
         working_dir: None,
         stdin: None,
         schema: None,
-        key: None, survival: None,
+        key: None,
+        survival: None,
         idle: None,
     };
     assignment(Work::Script(Box::new(call)))
@@ -219,7 +220,8 @@ fn assignment(work: Work) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
-        cut_off: 0, known_results: Vec::new(),
+        cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

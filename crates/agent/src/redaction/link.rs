@@ -57,9 +57,8 @@ impl TurnLog for RedactedLink {
             kept.push(clean);
         }
         let claimed = record.claimed.into_iter();
-        let claimed = claimed
-            .map(|claim| EffectClaim { what: text_of(&self.scrubber, claim.what), ..claim })
-            .collect();
+        let claimed =
+            claimed.map(|claim| EffectClaim { what: text_of(&self.scrubber, claim.what), ..claim }).collect();
         let committed = record.committed.into_iter().map(|commit| self.commit(commit)).collect();
         let piece = json(&self.scrubber, piece);
         self.link.record(TurnRecord { piece, kept, usage: record.usage, claimed, committed })

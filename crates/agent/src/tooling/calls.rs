@@ -97,7 +97,13 @@ impl Caller<'_> {
 
     /// Says that a call has its outcome: with the turn's record where it is the turn's only call, at once and with its result
     /// where others of the turn may still be cut off.
-    fn commit(&self, call: &ToolCall, key: String, result: &ToolResult, is_alone: bool) -> Option<EffectCommit> {
+    fn commit(
+        &self,
+        call: &ToolCall,
+        key: String,
+        result: &ToolResult,
+        is_alone: bool,
+    ) -> Option<EffectCommit> {
         if result.unknown || self.offer.effect(call).is_none() {
             return None;
         }

@@ -116,7 +116,14 @@ mod tests {
     fn tool(server: &str, name: &str) -> Tool {
         let spec_name = format!("{server}__{}", name.replace('.', "_"));
         let spec = ToolSpec { name: spec_name, description: String::new(), input_schema: json!({}) };
-        Tool { server: server.into(), name: name.into(), spec, output_schema: None, repeatable: false, read_only: false }
+        Tool {
+            server: server.into(),
+            name: name.into(),
+            spec,
+            output_schema: None,
+            repeatable: false,
+            read_only: false,
+        }
     }
 
     fn all() -> Vec<Tool> {

@@ -100,7 +100,14 @@ mod tests {
 
     fn tool() -> Tool {
         let spec = ToolSpec { name: "s__t".into(), description: String::new(), input_schema: json!({}) };
-        Tool { server: "s".into(), name: "t".into(), spec, output_schema: None, repeatable: true, read_only: true }
+        Tool {
+            server: "s".into(),
+            name: "t".into(),
+            spec,
+            output_schema: None,
+            repeatable: true,
+            read_only: true,
+        }
     }
 
     fn given(text: &str) -> ToolResult {

@@ -94,7 +94,8 @@ mod tests {
             working_dir: None,
             stdin: Some("${SET}".into()),
             schema: None,
-            key: None, survival: None,
+            key: None,
+            survival: None,
             idle: None,
         };
         Resolving::new(Arc::new(Nobody), lookup).resolved(&call)

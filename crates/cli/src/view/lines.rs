@@ -8,7 +8,8 @@ use crate::goal_request::origin;
 use crate::paint::Paint;
 use convoke_model::{
     BudgetAction, BudgetSpent, ChildSpec, Event, Failure, LimitAdapted, LimitReason, LimitSetting,
-    MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor, reason,
+    MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
+    reason,
 };
 
 /// Columns of a task's own words on a line.

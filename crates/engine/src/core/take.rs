@@ -8,8 +8,8 @@ use convoke_agent::{Report, TurnRecord};
 use convoke_govern::Outcome;
 use convoke_model::{
     Answer, Ask, AttemptEnd, Blob, Class, Digest, EffectClaim, EffectCommit, Event, Failure, JsonText,
-    LimitAdapted, LimitReason, LimitSetting, LimitsSeen, Payload, ProbeFinding, ProbeVerdict, TaskId, Timestamp,
-    Usage, WaitsFor, reason,
+    LimitAdapted, LimitReason, LimitSetting, LimitsSeen, Payload, ProbeFinding, ProbeVerdict, TaskId,
+    Timestamp, Usage, WaitsFor, reason,
 };
 use convoke_schedule::{Outputs, TaskIx, TaskState};
 

@@ -150,7 +150,8 @@ fn assignment(name: &str) -> Assignment {
         working_dir: None,
         stdin: None,
         schema: None,
-        key: None, survival: None,
+        key: None,
+        survival: None,
         idle: None,
     };
     Assignment {
@@ -165,7 +166,8 @@ fn assignment(name: &str) -> Assignment {
         answer: None,
         retry: Retry::agent_default(),
         failures: 0,
-        cut_off: 0, known_results: Vec::new(),
+        cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

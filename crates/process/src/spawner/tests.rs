@@ -4,7 +4,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 
 async fn start(spawner: &Spawner, command: Command) -> Child {
-    let started = spawner.start_unless(Order { command, recording: None }, std::future::pending(), |_| {}).await.unwrap();
+    let started = spawner
+        .start_unless(Order { command, recording: None }, std::future::pending(), |_| {})
+        .await
+        .unwrap();
     started.expect("nobody takes it back")
 }
 

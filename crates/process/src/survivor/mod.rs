@@ -88,7 +88,12 @@ impl Slot {
     }
 
     /// Makes the folder anew, for a command that is about to start. Whatever was in it is gone.
-    pub(crate) fn prepare(&self, stdin: Option<&str>, half: u64, limit: Duration) -> io::Result<(Recording, Option<File>)> {
+    pub(crate) fn prepare(
+        &self,
+        stdin: Option<&str>,
+        half: u64,
+        limit: Duration,
+    ) -> io::Result<(Recording, Option<File>)> {
         match fs::remove_dir_all(&self.folder) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => fs::create_dir_all(&self.folder)?,
@@ -104,7 +109,8 @@ impl Slot {
         let lock = self.create("lock")?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         let folder = File::open(&self.folder)?;
-        let recording = Recording::new(folder, lock, [self.create("stdout")?, self.create("stderr")?], half, limit);
+        let recording =
+            Recording::new(folder, lock, [self.create("stdout")?, self.create("stderr")?], half, limit);
         Ok((recording, stdin))
     }
 
@@ -141,7 +147,9 @@ impl Slot {
                 },
                 // Without a lock and without a record of its end, looked for in this order.
                 Some(Begun::By(_)) if !is_held && Recorded::read(&self.folder)?.is_none() => {
-                    return Ok(Standing::Lost("its supervisor was ended before the end of the command was recorded"));
+                    return Ok(Standing::Lost(
+                        "its supervisor was ended before the end of the command was recorded",
+                    ));
                 }
                 _ => {}
             }

@@ -67,7 +67,8 @@ impl Recorded {
     fn of(bytes: &[u8]) -> Option<Recorded> {
         let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let half = |at: usize| Some(i32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let is_whole = bytes.len() == LENGTH && bytes.starts_with(MAGIC) && word(40)? == checksum(&bytes[..40]);
+        let is_whole =
+            bytes.len() == LENGTH && bytes.starts_with(MAGIC) && word(40)? == checksum(&bytes[..40]);
         is_whole.then_some(())?;
         Some(Recorded {
             status: half(8)?,
@@ -79,7 +80,13 @@ impl Recorded {
     }
 
     /// The record as bytes.
-    pub(super) fn bytes(status: i32, timed_out: bool, broken: i32, totals: [u64; 2], half: u64) -> [u8; LENGTH] {
+    pub(super) fn bytes(
+        status: i32,
+        timed_out: bool,
+        broken: i32,
+        totals: [u64; 2],
+        half: u64,
+    ) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         bytes[..8].copy_from_slice(MAGIC);
         bytes[8..12].copy_from_slice(&status.to_le_bytes());
@@ -122,7 +129,9 @@ impl Recorded {
 
 /// FNV, which needs neither memory nor a table.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 fn damaged(why: &str) -> io::Error {

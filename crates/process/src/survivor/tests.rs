@@ -1,7 +1,7 @@
 use super::*;
-use crate::launcher::{Launcher, Surviving};
 use crate::OnDrop;
 use crate::group::Group;
+use crate::launcher::{Launcher, Surviving};
 use std::process::Command;
 
 /// Longer than any of these tests takes, unless something hangs.
@@ -82,7 +82,8 @@ async fn a_running_command_is_found_and_ended_with_all_that_it_started() {
     assert_eq!(slot.supervisor(), Some(pid));
     assert!(slot.end());
     assert_eq!(slot.supervisor(), None);
-    let marked = |process: Process| process.is_alive() && process.mark().is_some_and(|mark| mark == slot.mark());
+    let marked =
+        |process: Process| process.is_alive() && process.mark().is_some_and(|mark| mark == slot.mark());
     assert!(!crate::process::processes().any(marked));
 }
 

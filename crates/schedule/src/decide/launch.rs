@@ -294,9 +294,7 @@ impl View<'_> {
             schema: script.schema.clone(),
             idle: script.idle,
             key: Some(self.effect_key(task)),
-            survival: script
-                .survives
-                .map(|timeout| Survival { attach: self.tasks[task].detached, timeout }),
+            survival: script.survives.map(|timeout| Survival { attach: self.tasks[task].detached, timeout }),
         })
     }
 

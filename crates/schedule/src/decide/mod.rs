@@ -353,7 +353,8 @@ impl State {
     /// Whether an attempt runs whose command outlives the engine and is not told to stop.
     pub fn goes_on_alone(&self, task: TaskIx) -> bool {
         let survives = matches!(&self.node(task).kind, Kind::Script(script) if script.survives.is_some());
-        let is_command = self.tasks[task].state == TaskState::Running && self.tasks[task].probe == ProbeState::None;
+        let is_command =
+            self.tasks[task].state == TaskState::Running && self.tasks[task].probe == ProbeState::None;
         survives && is_command && self.tasks[task].cancelling.is_none()
     }
 

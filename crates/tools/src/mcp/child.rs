@@ -59,7 +59,8 @@ impl Child {
             // A server reads from us; nothing is written before it speaks the protocol.
             stdin: Some(String::new()),
             schema: None,
-            key: None, survival: None,
+            key: None,
+            survival: None,
             idle: None,
         };
         let started = means.launcher().start(&call).await;

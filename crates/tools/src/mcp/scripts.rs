@@ -106,7 +106,8 @@ impl<'a> Scripts<'a> {
             working_dir: self.working_dir.map(str::to_owned),
             stdin: Some(format!("{}\n", Value::Object(given.clone()))),
             idle: None,
-            key: None, survival: None,
+            key: None,
+            survival: None,
             schema: None,
         })
     }

@@ -15,7 +15,8 @@ fn call(command: &str, args: &[&str]) -> ScriptCall {
         working_dir: None,
         stdin: None,
         schema: None,
-        key: None, survival: None,
+        key: None,
+        survival: None,
         idle: None,
     }
 }

@@ -189,7 +189,8 @@ impl World {
             answer: None,
             retry: Retry::once(),
             failures: 0,
-            cut_off: 0, known_results: Vec::new(),
+            cut_off: 0,
+            known_results: Vec::new(),
             contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;
