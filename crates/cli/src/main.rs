@@ -26,6 +26,7 @@ mod notifying;
 mod paint;
 mod plan_text;
 mod presets;
+mod retention;
 mod sources;
 mod stdio;
 mod stored;

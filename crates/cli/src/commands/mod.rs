@@ -30,6 +30,8 @@ mod test;
 mod verify;
 mod work;
 
+pub use prune::conclusion as prune_conclusion;
+
 use crate::args::{Cli, Command, ConfigCommand};
 use crate::console::Console;
 use crate::exit::Exit;
