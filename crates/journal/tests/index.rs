@@ -62,7 +62,7 @@ fn row(run: &RunId, start: u64, end: Option<RunStatus>) -> RunRow {
         failed: 1,
         pid: Some(42),
         events: 7 + u64::from(end.is_some()),
-        forked_from: None,
+        base: None,
         problem: None,
     }
 }

@@ -16,4 +16,5 @@ mod project;
 mod pruning;
 mod read_only;
 mod round_trip;
+mod snapshots;
 mod speed;

@@ -121,7 +121,7 @@ fn the_base_of_a_fork_stays_for_as_long_as_the_fork_is_there() {
     let mut index = Index::open(&disk.state).unwrap();
     index.list().unwrap();
     let fork = summarize(&run("a6"), &events("a6", "a", 600, ended(RunStatus::Succeeded)));
-    index.put(&RunRow { forked_from: Some(run("a1")), ..fork }).unwrap();
+    index.put(&RunRow { base: Some(run("a1")), ..fork }).unwrap();
     assert_eq!(index.forks_of(&run("a1")).unwrap(), [run("a6")]);
     let policy = Prune { older_than: Some(Timestamp(150)), ..everything() };
     let pruned = index.prune(&policy).unwrap();

@@ -13,6 +13,7 @@ use crate::disk;
 use crate::owner::claim;
 use crate::tip::Tip;
 use crate::{Error, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::{RunId, RunStatus, Timestamp};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -133,7 +134,9 @@ impl Index {
         if dry_run {
             return Ok(true);
         }
+        failpoint!("prune.run.claimed");
         disk::rename(&dir, &Leaving::of(&self.state, &row.id)).map_err(Error::io("remove", &dir))?;
+        failpoint!("prune.run.renamed");
         Ok(true)
     }
 
@@ -148,7 +151,11 @@ impl Index {
             Err(Error::DiskFull { .. } | Error::Busy { .. }) => {}
             settled => settled?,
         }
-        runs.iter().for_each(|run| sweep::run(&self.state, run));
+        failpoint!("prune.run.unlisted");
+        for run in runs {
+            sweep::run(&self.state, run);
+            failpoint!("prune.run.deleted");
+        }
         Ok(())
     }
 }

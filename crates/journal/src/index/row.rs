@@ -44,7 +44,7 @@ pub struct RunRow {
     pub events: u64,
     /// The run that it was forked from. That one is kept for as long as this one is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<RunId>,
+    pub base: Option<RunId>,
     /// Why its journal could not be read to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -119,7 +119,7 @@ impl Summary {
             failed: 0,
             pid: None,
             events: 0,
-            forked_from: None,
+            base: None,
             problem: None,
         };
         Summary { row, words: String::new(), tasks: HashMap::new(), absences: Absences::default() }

@@ -5,6 +5,7 @@ use crate::record::Hash;
 use crate::sqlite::refusal;
 use crate::state::private_file;
 use crate::{Error, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::RunId;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use std::path::{Path, PathBuf};
@@ -103,12 +104,14 @@ impl Index {
     /// A process goes on with this run: from here on its line is compared with its folder again. What a list would not hear of is
     /// worse than no index, so one that cannot be changed goes.
     pub fn expect_changes(state: &StateDir, run: &RunId) {
+        failpoint!("index.put.before");
         let mark = "UPDATE runs SET settled = 0 WHERE id = ?1";
         let marked = Index::open(state)
             .and_then(|mut index| index.healing(|connection| connection.execute(mark, [&*run.0])));
         if marked.is_err() {
             std::fs::remove_file(state.path().join("runs.db")).ok();
         }
+        failpoint!("index.put.done");
     }
 
     /// A run's line as it was last put.
@@ -181,7 +184,8 @@ impl Index {
                 connection.execute("DELETE FROM runs WHERE id = ?1", [&*run.0])?;
                 connection.execute("DELETE FROM cursors WHERE id = ?1", [&*run.0])?;
             }
-            transaction.commit()
+            failpoint!("index.settle.before_commit");
+            transaction.commit().inspect(|()| failpoint!("index.settle.committed"))
         })
     }
 
@@ -231,7 +235,7 @@ fn put(connection: &Connection, line: &Line) -> rusqlite::Result<()> {
         row.status.word(),
         row.workflow,
         row.folder,
-        row.forked_from.as_ref().map(|base| &*base.0),
+        row.base.as_ref().map(|base| &*base.0),
         words,
         text
     ])?;
@@ -276,6 +280,7 @@ fn remake(path: &Path) -> Result<Connection, Error> {
     for name in ["runs.db", "runs.db-journal"] {
         std::fs::remove_file(path.with_file_name(name)).ok();
     }
+    failpoint!("index.remake.removed");
     open_file(path, Duration::from_secs(1))
 }
 
