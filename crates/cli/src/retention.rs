@@ -40,7 +40,8 @@ const WITHIN: Duration = Duration::from_secs(1);
 impl Retention {
     /// What the entries of a configuration say; `None` if they ask for nothing.
     pub fn of(entries: &[Entry], user_file: Option<&Path>) -> Option<Retention> {
-        let find = |name: &str| entries.iter().find(|entry| entry.key.strip_prefix("retention.") == Some(name));
+        let find =
+            |name: &str| entries.iter().find(|entry| entry.key.strip_prefix("retention.") == Some(name));
         let text = |name: &str| match &find(name)?.value {
             Scalar::Text(text) => Some(text.clone()),
             _ => None,

@@ -55,7 +55,11 @@ fn runs_that_have_ended_go_and_a_dry_run_says_which_and_how_much() {
     let (world, [good, bad, gate]) = three();
     let would = world.run(&["prune", "--keep-last", "0", "--dry-run"]);
     assert_eq!(would.stdout.lines().count(), 2, "{}", would.stdout);
-    assert!(would.stdout.contains(&format!("{bad} bad failed ")) && would.stdout.contains(" kB"), "{}", would.stdout);
+    assert!(
+        would.stdout.contains(&format!("{bad} bad failed ")) && would.stdout.contains(" kB"),
+        "{}",
+        would.stdout
+    );
     assert!(would.stderr.contains("2 runs would be removed, ") && would.stderr.contains(" kB to be freed"));
     assert!(removed(&world, &[]).is_empty(), "the newest 50 stay unless told");
     assert!(removed(&world, &["--older-than", "1d"]).is_empty());
@@ -74,7 +78,11 @@ fn runs_that_can_be_resumed_go_only_when_that_is_said_twice() {
     let (world, [good, bad, gate]) = three();
     let said = world.run(&["prune", "--status", "parked", "--keep-last", "0"]);
     assert_eq!(said.code, 2);
-    assert!(said.stderr.contains("can be resumed") && said.stderr.contains("--include-unfinished"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("can be resumed") && said.stderr.contains("--include-unfinished"),
+        "{}",
+        said.stderr
+    );
     let said = world.run(&["prune", "--status", "running", "--include-unfinished"]);
     assert_eq!(said.code, 2, "{}", said.stderr);
     let args = ["--status", "parked", "--include-unfinished", "--keep-last", "0"];
@@ -134,7 +142,12 @@ fn runs_are_found_by_words_of_theirs() {
     let ticket = world.newest();
     let find = |words: &[&str]| {
         let listed = json(&world.run(&[&["runs", "--format", "json"], words].concat()).stdout);
-        listed.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(find(&["bergen"]), [bergen.as_str()]);
     assert_eq!(find(&["ticket=a-7"]), [ticket.as_str()]);
@@ -149,7 +162,8 @@ fn a_run_is_in_the_index_when_it_ends() {
     world.run(&["run", "w.yaml"]);
     let run = world.newest();
     // A list that had to open the journal would say that it is unreadable.
-    std::fs::write(world.state().join("runs").join(&run).join("journal.db"), "rubbish".repeat(1_000)).unwrap();
+    std::fs::write(world.state().join("runs").join(&run).join("journal.db"), "rubbish".repeat(1_000))
+        .unwrap();
     let listed = world.run(&["runs"]).stdout;
     assert!(listed.contains(&run) && listed.contains("succeeded"), "{listed}");
 }
@@ -167,7 +181,8 @@ fn a_prune_that_is_killed_leaves_whole_runs_and_is_finished_by_the_next() {
         prune.wait().unwrap();
         let said = world.run(&["verify", "--all"]);
         assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
-        let names: Vec<_> = said.stdout.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
+        let names: Vec<_> =
+            said.stdout.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
         assert_eq!(listed(&world).len(), names.len());
         assert_eq!(world.run(&["prune", "--keep-last", "0"]).code, 0);
         assert_eq!(std::fs::read_dir(world.state().join("runs")).unwrap().count(), 0, "nothing is left");

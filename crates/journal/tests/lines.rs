@@ -4,7 +4,9 @@ use crate::common;
 
 use common::{Disk, me, meta};
 use convoke_journal::{Index, Journal, Search, Sqlite, StateDir};
-use convoke_model::{Digest, Event, JsonText, Payload, RunId, RunStarted, RunStatus, Stamped, TaskId, Timestamp};
+use convoke_model::{
+    Digest, Event, JsonText, Payload, RunId, RunStarted, RunStatus, Stamped, TaskId, Timestamp,
+};
 use std::fs;
 
 fn run(name: &str) -> RunId {
@@ -73,7 +75,8 @@ fn no_journal_of_a_run_that_has_ended_is_opened_twice() {
 fn a_long_journal_of_a_live_run_is_read_on_from_where_it_was_read() {
     let disk = Disk::new();
     let mut journal = disk.create();
-    let attempt = |n: u64| Event::AttemptStarted { task: TaskId(format!("t{n}").into()), attempt: 1, lease: None };
+    let attempt =
+        |n: u64| Event::AttemptStarted { task: TaskId(format!("t{n}").into()), attempt: 1, lease: None };
     journal.append(&stamp(vec![started(&disk.run, "w", serde_json::json!({}))], 1, 0), &[], &[]).unwrap();
     journal.append(&stamp((2..1_002).map(attempt).collect(), 2, 0), &[], &[]).unwrap();
     let mut index = Index::open(&disk.state).unwrap();
@@ -94,7 +97,8 @@ fn a_long_journal_of_a_live_run_is_read_on_from_where_it_was_read() {
 #[test]
 fn another_journal_in_the_place_of_a_live_one_is_read_from_its_beginning() {
     let disk = Disk::new();
-    let attempt = |n: u64| Event::AttemptStarted { task: TaskId(format!("t{n}").into()), attempt: 1, lease: None };
+    let attempt =
+        |n: u64| Event::AttemptStarted { task: TaskId(format!("t{n}").into()), attempt: 1, lease: None };
     let fill = |workflow: &str, count: u64| {
         let mut journal = disk.create();
         let first = started(&disk.run, workflow, serde_json::json!({}));
@@ -130,9 +134,18 @@ fn runs_are_found_by_words_status_folder_and_age() {
     let disk = Disk::new();
     make(&disk.state, "a", "review", 100, serde_json::json!({"city": "Oslo"}));
     make(&disk.state, "b", "report", 200, serde_json::json!({"city": "Bergen"}));
-    make(&disk.state, "c", "report", 300, serde_json::json!({"city": "Oslo", "long": "x".repeat(5_000) + "zebra"}));
+    make(
+        &disk.state,
+        "c",
+        "report",
+        300,
+        serde_json::json!({"city": "Oslo", "long": "x".repeat(5_000) + "zebra"}),
+    );
     let mut index = Index::open(&disk.state).unwrap();
-    let words = |words: &[&str]| Search { words: words.iter().map(|word| (*word).into()).collect(), ..Search::default() };
+    let words = |words: &[&str]| Search {
+        words: words.iter().map(|word| (*word).into()).collect(),
+        ..Search::default()
+    };
     assert_eq!(names(&mut index, &words(&["oslo"])), ["c", "a"]);
     assert_eq!(names(&mut index, &words(&["OSLO", "report"])), ["c"]);
     assert_eq!(names(&mut index, &words(&["team=blue"])), ["c", "b", "a"]);
@@ -159,7 +172,9 @@ fn an_index_may_be_deleted_or_of_another_format_at_any_time() {
     fs::remove_file(&path).unwrap();
     assert_eq!(names(&mut open, &oslo), ["a"], "the one that is open goes on");
     assert_eq!(names(&mut Index::open(&disk.state).unwrap(), &oslo), ["a"]);
-    for sql in ["PRAGMA user_version = 1", "PRAGMA user_version = 99", "DROP TABLE runs", "DROP TABLE cursors"] {
+    for sql in
+        ["PRAGMA user_version = 1", "PRAGMA user_version = 99", "DROP TABLE runs", "DROP TABLE cursors"]
+    {
         rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
         assert_eq!(names(&mut Index::open(&disk.state).unwrap(), &oslo), ["a"], "{sql}");
     }

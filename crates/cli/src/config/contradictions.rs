@@ -72,7 +72,8 @@ impl Check<'_> {
     fn retention(&self) -> Option<LayerError> {
         let set = |key: &str| self.values.origin(key).is_some();
         let message = "it removes nothing by itself; add retention.older_than, keep_last or max_size";
-        let alone = !["older_than", "keep_last", "max_size"].iter().any(|key| set(&format!("retention.{key}")));
+        let alone =
+            !["older_than", "keep_last", "max_size"].iter().any(|key| set(&format!("retention.{key}")));
         let key = "retention.status";
         (set(key) && alone).then(|| self.fault(key, message.to_owned()))
     }

@@ -258,7 +258,11 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
         (Kind::Seconds, value) if fraction(value).is_some_and(|time| (0.001..=YEAR).contains(&time)) => None,
         (Kind::Age, Scalar::Text(text)) if age(text).is_ok_and(|age| !age.is_zero()) => None,
         (Kind::Size, Scalar::Text(text)) if size(text).is_ok() => None,
-        (Kind::SomeOf(words), Scalar::List(texts)) if texts.iter().all(|text| words.contains(&text.as_str())) => None,
+        (Kind::SomeOf(words), Scalar::List(texts))
+            if texts.iter().all(|text| words.contains(&text.as_str())) =>
+        {
+            None
+        }
         (Kind::Schema, Scalar::Text(text)) if is_json_object(text) => no_schema(text),
         (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
         (kind, value) => Some(format!("expected {}, found {value}{}", expected(kind), instead(kind, value))),

@@ -60,9 +60,8 @@ impl Index {
         let Some(row) = self.get(run)?.filter(|row| row.problem.is_none()) else { return Ok(self.look(run)) };
         let was_driven = row.status == RunStatus::Running;
         let acknowledged = Tip::read(&self.state.run_dir(run)).map(|tip| tip.seq);
-        let same = acknowledged == Some(row.events)
-            && self.is_driven(run) == was_driven
-            && !row.status.is_end();
+        let same =
+            acknowledged == Some(row.events) && self.is_driven(run) == was_driven && !row.status.is_end();
         Ok(if same { None } else { self.look(run) })
     }
 

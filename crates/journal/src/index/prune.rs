@@ -120,7 +120,8 @@ impl Index {
     /// What a run needs on the disk, with the copies that repairs of it have kept.
     fn bytes(&self, run: &RunId) -> u64 {
         let kept = sweep::kept_by_repairs(&self.state, run);
-        sweep::bytes_below(&self.state.run_dir(run)) + kept.iter().map(|dir| sweep::bytes_below(dir)).sum::<u64>()
+        sweep::bytes_below(&self.state.run_dir(run))
+            + kept.iter().map(|dir| sweep::bytes_below(dir)).sum::<u64>()
     }
 
     /// Whether the run is (or would be) gone; not if a process drives it or has driven it since its line was made.
