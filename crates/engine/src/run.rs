@@ -74,7 +74,6 @@ impl Run {
             }
             self.commit(turn.events, turn.consumed).await?; // one commit for facts and decisions
             for effect in turn.effects {
-                failpoints::before_effect(&effect);
                 self.perform(effect); // launch, abort; never waits
             }
             if turn.cut_off {
@@ -116,6 +115,7 @@ impl Run {
     }
 
     fn perform(&mut self, effect: Effect) {
+        failpoints::before_effect(&effect);
         match effect {
             Effect::Launch(task, assignment, terms) => self.attempts.launch(task, *assignment, terms),
             Effect::Abort(task) => self.attempts.abort(task),
