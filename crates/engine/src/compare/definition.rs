@@ -234,9 +234,28 @@ fn kind_of(path: &str) -> Kind {
 /// Whether a key of the plan or of the configuration is about a limit.
 pub fn limits(path: &str) -> bool {
     const WORDS: [&str; 22] = [
-        "max_", "limit", "budget", "timeout", "retry", "bounds", "concurren", "per_minute", "per_day", "tries",
-        "depth", "duration", "idle", "patience", "policies", "capabilities", "parse_recovery", "on_unknown",
-        "resources", "labels", "deadline", "failure_mode",
+        "max_",
+        "limit",
+        "budget",
+        "timeout",
+        "retry",
+        "bounds",
+        "concurren",
+        "per_minute",
+        "per_day",
+        "tries",
+        "depth",
+        "duration",
+        "idle",
+        "patience",
+        "policies",
+        "capabilities",
+        "parse_recovery",
+        "on_unknown",
+        "resources",
+        "labels",
+        "deadline",
+        "failure_mode",
     ];
     WORDS.iter().any(|word| path.contains(word))
 }

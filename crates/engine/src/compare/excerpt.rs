@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn texts_of_any_characters_are_cut_between_them() {
-        for (old, new) in [("", "é"), ("ää", "äö"), ("x", "x"), ("aé b", "aè b"), ("", ""), ("aa", "aaa")] {
+        for (old, new) in [("", "é"), ("ää", "äö"), ("x", "x"), ("aé b", "aè b"), ("", ""), ("aa", "aaa")]
+        {
             parting(old, new);
         }
         let (a, _) = parting(&"é".repeat(1_000), "x");

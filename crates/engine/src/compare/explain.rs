@@ -40,13 +40,14 @@ pub fn explain(
     started: &[Cause],
 ) -> Vec<Verdict> {
     let places = by_task(divergences);
-    let reaches = [0, 1].map(|side| reaches(&stories[side], &places));
+    let inside = inside(stories, divergences);
+    let reaches = [0, 1].map(|side| reaches(&stories[side], &places, &inside));
     let mut below: HashMap<&str, Vec<usize>> = HashMap::default();
     for (at, divergence) in divergences.iter().enumerate() {
         below.entry(top(&divergence.task)).or_default().push(at);
     }
     let explaining =
-        Explaining { sides, stories, divergences, definitions, started, places, reaches, below };
+        Explaining { sides, stories, divergences, definitions, started, places, inside, reaches, below };
     divergences.iter().map(|divergence| explaining.verdict(divergence)).collect()
 }
 
@@ -55,14 +56,33 @@ fn top(task: &TaskId) -> &str {
     task.0.split(['/', '[', '#']).next().unwrap_or(&task.0)
 }
 
+/// For each group, sub-workflow or composite task, the earliest divergence inside it: its output may be made of that.
+fn inside<'a>(stories: &'a [Story; 2], divergences: &[Divergence]) -> HashMap<&'a TaskId, usize> {
+    let mut inside: HashMap<&TaskId, usize> = HashMap::default();
+    for (at, divergence) in divergences.iter().enumerate() {
+        for story in stories {
+            let mut next = story.tasks.get(&divergence.task).and_then(|told| told.above.as_ref());
+            while let Some(above) = next {
+                inside.entry(above).or_insert(at);
+                next = story.tasks.get(above).and_then(|told| told.above.as_ref());
+            }
+        }
+    }
+    inside
+}
+
 /// For each task of a run, the earliest divergence of a task that leads to it.
-fn reaches<'a>(story: &'a Story, places: &HashMap<&TaskId, usize>) -> HashMap<&'a TaskId, usize> {
+fn reaches<'a>(
+    story: &'a Story,
+    places: &HashMap<&TaskId, usize>,
+    inside: &HashMap<&TaskId, usize>,
+) -> HashMap<&'a TaskId, usize> {
     let mut reaches: HashMap<&TaskId, usize> = HashMap::default();
     for (task, told) in &story.tasks {
         let before = told.upstream.iter().chain(&told.above);
-        let found =
-            before.flat_map(|before| places.get(before).into_iter().chain(reaches.get(before))).min();
-        if let Some(found) = found.copied() {
+        let found = before.flat_map(|before| places.get(before).into_iter().chain(reaches.get(before)));
+        let made_of = told.upstream.iter().filter_map(|before| inside.get(before));
+        if let Some(found) = found.chain(made_of).min().copied() {
             reaches.insert(task, found);
         }
     }
@@ -76,6 +96,7 @@ struct Explaining<'a> {
     definitions: &'a Definitions,
     started: &'a [Cause],
     places: HashMap<&'a TaskId, usize>,
+    inside: HashMap<&'a TaskId, usize>,
     reaches: [HashMap<&'a TaskId, usize>; 2],
     /// Divergences by the step of the run that they stand under, in their order.
     below: HashMap<&'a str, Vec<usize>>,
@@ -158,10 +179,10 @@ impl<'a> Explaining<'a> {
             None => return self.of_decided(own),
         };
         let by_limit = matches!(cause.kind, CauseKind::TimedOut | CauseKind::LimitReached);
-        if let Some(verdict) =
-            self.own_definition(own).filter(|verdict| by_limit || is_structure(verdict)).or_else(|| {
-                by_limit.then(|| self.start(|cause| cause.kind == Kind::Limit)).flatten()
-            })
+        if let Some(verdict) = self
+            .own_definition(own)
+            .filter(|verdict| by_limit || is_structure(verdict))
+            .or_else(|| by_limit.then(|| self.start(|cause| cause.kind == Kind::Limit)).flatten())
         {
             return verdict;
         }
@@ -169,6 +190,11 @@ impl<'a> Explaining<'a> {
         let earlier = |at: &usize| self.is_before(&self.divergences[*at], own, side);
         if let Some(at) = named.filter(earlier) {
             return Verdict::Task(at);
+        }
+        let by_plan = cause.task.as_ref().and_then(|task| self.step(task));
+        let by_plan = by_plan.and_then(|step| self.definition(&step, own, false));
+        if let Some(verdict) = by_plan.filter(is_structure) {
+            return verdict;
         }
         match cause.kind {
             CauseKind::JoinDecided | CauseKind::DeadlinePassed => {
@@ -220,7 +246,13 @@ impl<'a> Explaining<'a> {
     fn unexplained(&self, own: &Divergence) -> Verdict {
         use What::*;
         let is_ordered = [Merged, Spawned, Decided, Cancelled, Skipped, PhaseDecided, Ending, Finished];
-        let shuffled = is_ordered.iter().any(|what| own.shows(*what)) || self.is_shuffled(&own.task);
+        // Prompts of phases tell what has happened in the pipeline so far.
+        let in_pipeline = || {
+            let above = self.story(&own.task).and_then(|story| story.above.as_ref());
+            above.and_then(|above| self.kind(above)).is_some_and(|kind| matches!(kind, NodeKind::Phase(_)))
+        };
+        let shuffled =
+            is_ordered.iter().any(|what| own.shows(*what)) || self.is_shuffled(&own.task) || in_pipeline();
         if shuffled { self.reordered(None) } else { Verdict::Cause(Kind::Unexplained, None) }
     }
 
@@ -276,6 +308,7 @@ impl<'a> Explaining<'a> {
                 found.extend(self.places.get(before).copied());
                 found.extend(self.reaches[side].get(before).copied());
             }
+            found.extend(story.upstream.iter().filter_map(|before| self.inside.get(before)).copied());
         }
         let inside = if is_of_children(own) { self.below.get(top(&own.task)) } else { None };
         let inside = inside.into_iter().flatten().copied().take(LOOKED_AT);
@@ -305,7 +338,9 @@ impl<'a> Explaining<'a> {
     /// The earliest divergence of all that comes before.
     fn anything(&self, own: &'a Divergence, side: Option<usize>) -> Option<usize> {
         self.divergences.iter().take(LOOKED_AT).position(|other| match side {
-            Some(side) => other.task != own.task && self.is_before(other, own, side),
+            Some(side) => {
+                other.task != own.task && other.items[side].is_some() && self.is_before(other, own, side)
+            }
             None => self.precedes(other, own),
         })
     }
@@ -314,7 +349,7 @@ impl<'a> Explaining<'a> {
     fn precedes(&self, one: &Divergence, other: &Divergence) -> bool {
         one.task != other.task
             && (0..2).all(|side| self.is_before(one, other, side))
-            && (0..2).any(|side| one.items[side].is_some())
+            && (0..2).any(|side| one.items[side].is_some() && other.items[side].is_some())
     }
 
     fn is_before(&self, one: &Divergence, other: &Divergence, side: usize) -> bool {
@@ -385,8 +420,20 @@ pub fn event_at(events: &[Stamped], seq: u64) -> Option<&Event> {
 fn is_of_children(own: &Divergence) -> bool {
     use What::*;
     let made = [
-        Succeeded, Failed, Routed, Decided, Spawned, Missed, StateChanged, Announced, PhaseDecided, Ending,
-        Retried, GateOpened, Asked, Merged,
+        Succeeded,
+        Failed,
+        Routed,
+        Decided,
+        Spawned,
+        Missed,
+        StateChanged,
+        Announced,
+        PhaseDecided,
+        Ending,
+        Retried,
+        GateOpened,
+        Asked,
+        Merged,
     ];
     own.items.iter().flatten().any(|item| made.contains(&item.what))
 }
@@ -417,14 +464,44 @@ fn shows(field: &str, own: &Divergence, is_outer: bool) -> bool {
         "retry" | "timeout" | "max_wait" | "on_unknown" | "budget" | "limits" | "failure_mode" | "idle"
         | "request_timeout" | "session_timeout" | "phase_timeouts" | "parse_recovery" | "validator"
         | "success_criteria" | "repair_model" | "fallback" => any(&[
-            Answered, AttemptFailed, Retried, Failed, Cancelled, Skipped, Suspended, BudgetSpent, Ending, Finished,
-            Succeeded, Lost, Missed,
+            Answered,
+            AttemptFailed,
+            Retried,
+            Failed,
+            Cancelled,
+            Skipped,
+            Suspended,
+            BudgetSpent,
+            Ending,
+            Finished,
+            Succeeded,
+            Lost,
+            Missed,
         ]),
         "bounds" | "policies" | "max_tries" | "max_depth" | "max_iterations" | "spawn" | "approve" => any(&[
-            Decided, Spawned, Failed, Succeeded, Retried, GateOpened, Ending, Finished, Skipped, AttemptFailed,
+            Decided,
+            Spawned,
+            Failed,
+            Succeeded,
+            Retried,
+            GateOpened,
+            Ending,
+            Finished,
+            Skipped,
+            AttemptFailed,
         ]),
         _ => any(&[
-            Asked, GateOpened, Begun, FannedOut, Merged, Spawned, Decided, Succeeded, Failed, Routed, PhaseDecided,
+            Asked,
+            GateOpened,
+            Begun,
+            FannedOut,
+            Merged,
+            Spawned,
+            Decided,
+            Succeeded,
+            Failed,
+            Routed,
+            PhaseDecided,
             Missed,
         ]),
     }

@@ -1,5 +1,6 @@
 //! Puts verdicts into words: causes in order, each with what follows from it.
 
+use super::Side;
 use super::definition::Definitions;
 use super::divergence::Divergence;
 use super::explain::{Verdict, event_at};
@@ -8,7 +9,6 @@ use super::result::{
 };
 use super::start::{Started, text};
 use super::story::{self, Item, Story, Values, What, what_is};
-use super::Side;
 use crate::error::EngineError;
 use crate::report::{self, RunReport, TaskReport};
 use convoke_agent::Account;
@@ -45,16 +45,24 @@ pub fn comparison(
                 Some(task) => Since::Task(task),
                 None => Since::Cause,
             },
-            Verdict::Start(_) | Verdict::Definition(..) if !telling.is_told_there(at, roots[at]) => Since::Cause,
+            Verdict::Start(_) | Verdict::Definition(..) if !telling.is_told_there(at, roots[at]) => {
+                Since::Cause
+            }
             _ => continue,
         };
-        let changes =
-            if consequences.len() < MOST_TEXTS { telling.texts(at, &texts) } else { Vec::new() };
+        let changes = if consequences.len() < MOST_TEXTS { telling.texts(at, &texts) } else { Vec::new() };
         let Divergence { task, .. } = &divergences[at];
         let (what, events) = (telling.words(at), divergences[at].events());
         let cause = place[&roots[at]];
         causes[cause].consequences += 1;
-        consequences.push(Consequence { task: task_name(task), what, events, cause, follows_from: since, changes });
+        consequences.push(Consequence {
+            task: task_name(task),
+            what,
+            events,
+            cause,
+            follows_from: since,
+            changes,
+        });
     }
     let reports = sides.map(|side| report::fold(side.events));
     Ok(Comparison {
@@ -158,7 +166,9 @@ impl<'a> Telling<'a> {
             self.found.len() - 1
         });
         self.found[place].shown_by.push(at);
-        if let (Origin::Definition(steps), Origin::Definition(more)) = (&mut self.found[place].origin, &origin) {
+        if let (Origin::Definition(steps), Origin::Definition(more)) =
+            (&mut self.found[place].origin, &origin)
+        {
             steps.extend(more.iter().filter(|step| !steps.contains(step)).copied().collect::<Vec<_>>());
         }
         place
@@ -199,9 +209,10 @@ impl<'a> Telling<'a> {
                 }
             }
         }
-        let models = self.found.iter().any(|found| {
-            found.kind == Kind::Model && matches!(found.origin, Origin::Definition(_))
-        });
+        let models = self
+            .found
+            .iter()
+            .any(|found| found.kind == Kind::Model && matches!(found.origin, Origin::Definition(_)));
         for at in 0..self.started.len() {
             // The model of the configuration stands in the plan, step by step.
             if !(models && self.started[at].kind == Kind::Model) {
@@ -307,14 +318,19 @@ impl<'a> Telling<'a> {
             (["step"], _) => "the step was taken out of the plan".to_owned(),
             _ => format!("the plan has another {}", names.join(", ")),
         };
-        // The step is what changed; the task is where that shows first.
+        // The task where it shows first, if it is one of the step that changed.
         let step = name(&steps[0]);
-        let own = found.shown_by.first().and_then(|at| task_name(&self.divergences[*at].task));
-        cause.task = match (step, own) {
-            (Some(step), Some(own)) if !own.contains(step.trim_start_matches('$')) => Some(step),
-            (step, own) => own.filter(|_| !changed(&steps[0]).0.1.is_empty()).or(step),
-        };
+        let own = found.shown_by.first().map(|at| &self.divergences[*at].task);
+        let own = own.filter(|task| self.node_name(task) == step.as_deref() && step.is_some());
+        cause.task = own.and_then(task_name).or(step);
         cause.also = steps.iter().skip(1).filter_map(name).collect();
+    }
+
+    fn node_name(&self, task: &TaskId) -> Option<&str> {
+        (0..2).find_map(|side| {
+            let (workflow, node) = self.stories[side].tasks.get(task)?.place?;
+            Some(&*self.sides[side].plan.workflow(workflow).node(node).name)
+        })
     }
 
     fn tell_order(&self, cause: &mut Cause, task: &TaskId) {
@@ -376,9 +392,7 @@ impl<'a> Telling<'a> {
             }
             Some(Event::FannedOut { items, .. }) => payload("items", items),
             Some(Event::TaskStarted { inputs: Some(inputs), .. }) => payload("inputs", inputs),
-            Some(Event::RouteTaken { to, .. }) => {
-                one("route", json!(to.as_ref().map_or("$end", |to| &to.0)))
-            }
+            Some(Event::RouteTaken { to, .. }) => one("route", json!(to.as_ref().map_or("$end", |to| &to.0))),
             Some(Event::MergeStarted { sources, .. }) => one("sources", json!(sources)),
             Some(
                 Event::TaskSkipped { cause, .. }
@@ -400,12 +414,12 @@ impl<'a> Telling<'a> {
                 fields
             }
             Some(Event::HookRendered { text, .. }) => one("text", json!(text)),
-            Some(Event::StateChanged { flags, metadata, .. }) => {
-                one("state", json!([flags, metadata]))
-            }
+            Some(Event::StateChanged { flags, metadata, .. }) => one("state", json!([flags, metadata])),
             Some(Event::Announced { payload: said, kind, .. }) => payload(kind, said),
             Some(Event::ProjectSeen { context, .. }) => payload("project", context),
-            Some(Event::BudgetSpent(spent)) => one("budget", json!(format!("{} of {}", spent.budget, spent.limit))),
+            Some(Event::BudgetSpent(spent)) => {
+                one("budget", json!(format!("{} of {}", spent.budget, spent.limit)))
+            }
             _ => Map::new(),
         }
     }
@@ -445,7 +459,8 @@ fn spread(name: &str, value: Value) -> Map<String, Value> {
 fn message(values: &Values<'_>, piece: &Payload, item: Item) -> Map<String, Value> {
     let accounts = values.text(piece).and_then(|text| Account::read(&[text])).unwrap_or_default();
     let mut messages = accounts.iter().flat_map(|account| &account.messages);
-    let found = messages.find(|message| what_is(message) == item.what && story::value_of(message) == item.value);
+    let found =
+        messages.find(|message| what_is(message) == item.what && story::value_of(message) == item.value);
     let Some(message) = found else { return Map::new() };
     let name = match (&message.result_of, item.what) {
         (Some(of), _) => format!("result of {}", of.name),
