@@ -314,7 +314,8 @@ impl<'a> Explaining<'a> {
         let inside = inside.into_iter().flatten().copied().take(LOOKED_AT);
         found.extend(inside.filter(|at| lies_in(&self.divergences[*at].task, &own.task)));
         found.sort_unstable();
-        found.into_iter().find(|at| self.precedes(&self.divergences[*at], own))
+        // The nearest of them: what it follows from directly.
+        found.into_iter().rev().find(|at| self.precedes(&self.divergences[*at], own))
     }
 
     /// In goals, merges and pipelines everything earlier may be in a prompt.

@@ -492,7 +492,7 @@ fn same(what: What) -> &'static str {
         What::Told => "the model was told something else on its way",
         What::ToolGave => "a tool gave another result",
         What::ToolsSettled => "other tools were on offer",
-        What::Answered => "it gave another output for the same question",
+        What::Answered => "it gave another output for the same input",
         What::AttemptFailed => "it failed in another way",
         What::GateOpened => "a person was asked something else",
         What::GateAnswered => "a person answered something else",
