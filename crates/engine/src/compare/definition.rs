@@ -52,7 +52,7 @@ pub fn changes(old: &Plan, new: &Plan) -> Definitions {
     let texts = |plan: &Plan| json!([plan.templates, plan.conditions, plan.partials]);
     let mut found = Definitions::default();
     let same_texts = texts(old) == texts(new);
-    let [before, after] = [old, new].map(|plan| written(plan));
+    let [before, after] = [old, new].map(written);
     let added = after.keys().filter(|step| !before.contains_key(*step));
     for step in before.keys().chain(added) {
         let sides = [before.get(step), after.get(step)];

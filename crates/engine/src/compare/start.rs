@@ -7,6 +7,9 @@ use super::story::Values;
 use convoke_model::{Event, GOAL, RunStarted};
 use serde_json::{Map, Value};
 
+/// Something of a run that its work need not depend on.
+type Place = fn(&RunStarted) -> &str;
+
 /// What differs at the start.
 #[derive(Default)]
 pub struct Started {
@@ -45,7 +48,7 @@ pub fn changes(sides: &[Side<'_>; 2]) -> Started {
         let what = "gates take their first option in one of the runs".to_owned();
         cause(Kind::Setting, what, change)
     }));
-    let places: [(&str, fn(&RunStarted) -> &str); 4] = [
+    let places: [(&str, Place); 4] = [
         ("workflow", |run| &run.workflow),
         ("file", |run| &run.file),
         ("folder", |run| &run.folder),

@@ -190,8 +190,11 @@ pub fn fold(side: &Side<'_>) -> Result<Story, EngineError> {
     Ok(folding.story)
 }
 
+/// The event of an attempt's start, and the fields of what it was asked.
+pub type Asked = (u64, Map<String, Value>);
+
 /// The fields of what attempts were asked that start with these events, in their order.
-pub fn asks(side: &Side<'_>, wanted: &[u64]) -> Result<Vec<(u64, Map<String, Value>)>, EngineError> {
+pub fn asks(side: &Side<'_>, wanted: &[u64]) -> Result<Vec<Asked>, EngineError> {
     let mut found = Vec::new();
     let Some(last) = wanted.iter().max() else { return Ok(found) };
     let (mut scheduler, mut folder) = (Scheduler::new(side.plan.clone()), String::new());

@@ -78,9 +78,7 @@ fn in_workflow(all: &mut Vec<Plant>) {
     ] {
         set(&format!("answer of {task}"), &|setup| setup.answers = vec![task], Kind::Answer, task);
     }
-    for task in ["build"] {
-        set("result of a command", &|setup| setup.answers = vec![task], Kind::ToolResult, task);
-    }
+    set("result of a command", &|setup| setup.answers = vec!["build"], Kind::ToolResult, "build");
     set("result of a tool on the way", &|setup| setup.tool_gave = "30 degrees", Kind::ToolResult, "tooled");
     set("input", &|setup| setup.inputs = json!({"topic": "snow"}), Kind::Input, "");
     for task in ["both/a", "both/c"] {
