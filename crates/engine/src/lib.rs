@@ -11,6 +11,7 @@ mod capacity;
 mod clock;
 pub mod compare;
 mod core;
+pub mod effects;
 mod error;
 mod fact;
 mod failpoints;

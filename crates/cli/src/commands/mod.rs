@@ -22,6 +22,7 @@ mod time_travel;
 mod tooling;
 mod work;
 
+pub use storage::prune::conclusion as prune_conclusion;
 use storage::{prune, repair, runs, verify};
 use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
