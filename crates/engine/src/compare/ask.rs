@@ -22,6 +22,8 @@ pub fn fields(assignment: &Assignment, folder: &str) -> Map<String, Value> {
             "stdin": call.stdin,
         }),
         Work::Tool(call) => json!({"server": call.server, "tool": call.tool, "arguments": call.arguments}),
+        // Asked after a crash alone, about the attempt before it.
+        Work::Probe(_) => json!({"probe": true}),
     };
     let Value::Object(mut fields) = value else { unreachable!("made of fields") };
     fields.retain(|_, value| !value.is_null());

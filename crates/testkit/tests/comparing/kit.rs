@@ -128,6 +128,7 @@ fn answer(assignment: &Assignment, is_other: bool) -> Result<Value, Class> {
         Work::Script(call) => (format!("{:?}", call.args), String::new()),
         Work::Tool(call) => (call.arguments.as_str().to_owned(), String::new()),
         Work::Program(call) => (call.agent.prompt.clone(), String::new()),
+        Work::Probe(_) => unreachable!("nothing is cut off between a claim and its end"),
     };
     let mark = if is_other { "other " } else { "" };
     let words = Digest::of(format!("{asked}{model}").as_bytes()).to_string();
