@@ -1,7 +1,9 @@
 //! Effects under crashes: after every commit of a run, and after every commit of its recovery.
 
 use convoke_engine::effects::{EffectState, effects};
-use convoke_model::{Answer, Assignment, AttemptEnd, Event, JsonText, ProbeFinding, RunStatus, Stamped, Work};
+use convoke_model::{
+    Answer, Assignment, AttemptEnd, Event, JsonText, ProbeFinding, RunStatus, Stamped, Work,
+};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, World, plan_of};
 use serde_json::json;
@@ -58,7 +60,8 @@ fn acting(book: &Book, clear: bool) -> Box<dyn FnMut(&Assignment) -> Behaviour> 
 fn claimed(commits: &[Vec<Stamped>]) -> (Vec<String>, Vec<String>) {
     let all = effects(&commits.concat());
     let key = |effect: &convoke_engine::effects::Effect| effect.key.clone();
-    let open = all.iter().filter(|effect| matches!(effect.state, EffectState::Claimed | EffectState::Unknown));
+    let open =
+        all.iter().filter(|effect| matches!(effect.state, EffectState::Claimed | EffectState::Unknown));
     (open.map(key).collect(), all.iter().map(key).collect())
 }
 
@@ -107,7 +110,8 @@ fn a_probe_that_cannot_say_leaves_it_to_a_person() {
     let plan = plan(PROBE);
     let mut whole = World::new(plan.clone(), json!({}), 2, 7, acting(&Book::default(), true));
     whole.finish();
-    let is_claim = |commit: &Vec<Stamped>| commit.iter().any(|it| matches!(it.event, Event::EffectClaimed { .. }));
+    let is_claim =
+        |commit: &Vec<Stamped>| commit.iter().any(|it| matches!(it.event, Event::EffectClaimed { .. }));
     let at = whole.commits.iter().position(is_claim).expect("there is a claim") + 1;
     let commits = whole.commits[..at].to_vec();
     let book = book_after(&commits, true);

@@ -16,9 +16,9 @@ use futures::future::{BoxFuture, FusedFuture, FutureExt, join3};
 use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::pin::pin;
 use std::process::ExitStatus;
+use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
@@ -58,7 +58,8 @@ impl Processes {
     ) -> Result<ScriptResult, Failure> {
         if let Some(survival) = &call.survival {
             let Some(folder) = self.records.get() else { return Err(unrecorded(call)) };
-            let command = Surviving { launcher: &self.launcher, call, survival, folder, cancel: &cancel, sink };
+            let command =
+                Surviving { launcher: &self.launcher, call, survival, folder, cancel: &cancel, sink };
             return command.perform().await;
         }
         let started = match cancel.is_cancelled() {

@@ -65,7 +65,9 @@ impl Surviving<'_> {
         let found = if self.survival.attach { Some(self.find().await) } else { None };
         match found {
             Some((slot, Standing::Finished(recorded))) => self.result(&slot, &recorded),
-            Some((slot, Standing::Running(survivor))) => self.follow(self.attend(slot, survivor, None)?).await,
+            Some((slot, Standing::Running(survivor))) => {
+                self.follow(self.attend(slot, survivor, None)?).await
+            }
             Some((_, Standing::Lost(why))) => Err(self.lost(why)),
             None | Some((_, Standing::Unstarted)) => match self.start().await? {
                 Started::Runs(attended) => self.follow(attended).await,
@@ -196,7 +198,8 @@ impl Surviving<'_> {
         let command = &self.call.command;
         if recorded.timed_out {
             let seconds = self.survival.timeout.as_secs_f64();
-            let message = format!("command `{command}` was ended when its time of {seconds} s was over (timeout)");
+            let message =
+                format!("command `{command}` was ended when its time of {seconds} s was over (timeout)");
             return Err(Failure::new(Class::Timeout, message).reason(reason::TASK_TIMEOUT));
         }
         let text = |stream| Ok::<_, io::Error>(Capture::of(recorded.stream(slot, stream)?).into_text());
@@ -205,7 +208,8 @@ impl Surviving<'_> {
         let (stdout, stderr) = match (unkept, streams) {
             (None, Ok(streams)) => streams,
             (Some(error), _) | (None, Err(error)) => {
-                let message = format!("command `{command}` has ended, but its output could not be recorded: {error}");
+                let message =
+                    format!("command `{command}` has ended, but its output could not be recorded: {error}");
                 return Err(Failure::new(Class::Fatal, message).reason("output_lost"));
             }
         };

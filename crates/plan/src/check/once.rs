@@ -21,7 +21,8 @@ fn probe(step: &Step, servers: &[&str], findings: &mut Vec<Diagnostic>) {
     match (&step.common.probe, wanted) {
         (None, Some(wanted)) => {
             let message = format!("{owner}: `on_unknown: probe` needs a `probe`");
-            let found = Diagnostic::error("workflow::needs_key", message, wanted.span.clone(), "nothing to ask");
+            let found =
+                Diagnostic::error("workflow::needs_key", message, wanted.span.clone(), "nothing to ask");
             findings.push(found.help(
                 "`probe` of a script or tool step names a command or a tool that says whether the effect happened",
             ));
@@ -56,8 +57,12 @@ fn asked(owner: &str, probe: &Probe, servers: &[&str]) -> Option<Diagnostic> {
             let server = probe.server.as_ref();
             match server {
                 Some(server) if !servers.contains(&server.value.as_str()) => {
-                    let message = format!("{owner}: `probe` names the MCP server `{}`, which there is not", server.value);
-                    let found = error("workflow::unknown_server", message, &server.span, "not in `mcp_servers`");
+                    let message = format!(
+                        "{owner}: `probe` names the MCP server `{}`, which there is not",
+                        server.value
+                    );
+                    let found =
+                        error("workflow::unknown_server", message, &server.span, "not in `mcp_servers`");
                     Some(found.help(suggest::instead(&server.value, servers)))
                 }
                 None if servers.len() != 1 => {
@@ -79,8 +84,15 @@ fn survival(step: &Step, findings: &mut Vec<Diagnostic>) {
             let survive = script.survive.as_ref().filter(|stated| stated.value);
             if let Some(survive) = survive.filter(|_| step.common.timeout.is_none()) {
                 let message = format!("{}: `survive` needs a `timeout`", step.owner());
-                let found = Diagnostic::error("workflow::needs_key", message, survive.span.clone(), "without a bound");
-                findings.push(found.help("a command that goes on when Convoke dies ends when the step's time is over"));
+                let found = Diagnostic::error(
+                    "workflow::needs_key",
+                    message,
+                    survive.span.clone(),
+                    "without a bound",
+                );
+                findings.push(
+                    found.help("a command that goes on when Convoke dies ends when the step's time is over"),
+                );
             }
         }
         StepKind::Phase(phase) => {
@@ -88,8 +100,12 @@ fn survival(step: &Step, findings: &mut Vec<Diagnostic>) {
                 let WorkerKind::Script(script) = &worker.kind else { continue };
                 if let Some(survive) = script.survive.as_ref().filter(|stated| stated.value) {
                     let message = format!("{}: `survive` is for script steps of workflows", step.owner());
-                    let found =
-                        Diagnostic::error("workflow::needs_key", message, survive.span.clone(), "not of a phase");
+                    let found = Diagnostic::error(
+                        "workflow::needs_key",
+                        message,
+                        survive.span.clone(),
+                        "not of a phase",
+                    );
                     findings.push(found.help("leave it out"));
                 }
             }

@@ -107,8 +107,9 @@ impl<'a> Builder<'a> {
 
     /// How it is found out whether an effect happened.
     pub(super) fn probe(&mut self, probe: &source::Probe) -> Probe {
-        let source::Probe { command, args, env, working_dir, stdin, server, tool, arguments, timeout, .. } =
-            probe.clone();
+        let source::Probe {
+            command, args, env, working_dir, stdin, server, tool, arguments, timeout, ..
+        } = probe.clone();
         let timeout = timeout.map_or(PROBE_TIMEOUT, |limit| limit.value);
         let asks = match tool {
             Some(_) => {

@@ -6,8 +6,8 @@ use crate::scheduler::Scheduler;
 use crate::state::TaskIx;
 use crate::view::View;
 use convoke_model::{
-    Assignment, EffectClaim, EffectKind, Event, Failure, JsonText, KnownResult, ProbeCall, ProbeVerdict, ProbeWork,
-    Work,
+    Assignment, EffectClaim, EffectKind, Event, Failure, JsonText, KnownResult, ProbeCall, ProbeVerdict,
+    ProbeWork, Work,
 };
 use convoke_plan::{Kind, ProbeKind};
 use serde_json::Value as Json;

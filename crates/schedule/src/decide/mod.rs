@@ -360,7 +360,8 @@ impl State {
 
     /// Whether the next attempt attaches to a command that goes on without an engine.
     pub fn attaches(&self, task: TaskIx) -> bool {
-        let waits = matches!(self.tasks[task].state, TaskState::Ready | TaskState::Held | TaskState::Backoff(_));
+        let waits =
+            matches!(self.tasks[task].state, TaskState::Ready | TaskState::Held | TaskState::Backoff(_));
         self.goes_on_alone(task) || waits && self.tasks[task].detached
     }
 

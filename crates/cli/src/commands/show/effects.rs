@@ -58,7 +58,9 @@ impl Listed {
         match (&self.effect.decided_by, self.pid) {
             (_, Some(pid)) => format!("{state} without Convoke, process {pid}"),
             (Some(Decision::Person(name)), _) => format!("{state} of {name}"),
-            (Some(Decision::Probe), _) if self.effect.state == EffectState::Done => format!("{state}, says its probe"),
+            (Some(Decision::Probe), _) if self.effect.state == EffectState::Done => {
+                format!("{state}, says its probe")
+            }
             (Some(Decision::Probe), _) => format!("{state} of its probe"),
             _ => state.to_owned(),
         }
@@ -86,9 +88,10 @@ fn text(listed: &[Listed]) -> String {
     let widths: Vec<usize> = (0..6).map(width).collect();
     let mut text = String::new();
     for row in &rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| {
-            format!("{cell}{}", " ".repeat(width - cell.chars().count()))
-        });
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.chars().count())));
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
     }

@@ -10,7 +10,8 @@ fn claims(scene: &Scene) -> Vec<EffectClaim> {
 
 /// Commits that ride with records, and those that are told at once.
 fn commits(scene: &Scene) -> (Vec<EffectCommit>, Vec<EffectCommit>) {
-    let riding = scene.engine.records.lock().unwrap().iter().flat_map(|record| record.committed.clone()).collect();
+    let riding =
+        scene.engine.records.lock().unwrap().iter().flat_map(|record| record.committed.clone()).collect();
     let reports = scene.engine.reports.lock().unwrap();
     let told = reports.iter().filter_map(|report| match report {
         Report::EffectCommitted(commit) => Some(commit.clone()),
@@ -42,7 +43,8 @@ async fn no_two_calls_have_the_same_key() {
     let mut anew = Scene::new([wants(&twice), answers("done")]);
     anew.assignment.past = first.engine.pieces();
     finished(anew.run().await);
-    let keys: HashSet<String> = claims(&first).into_iter().chain(claims(&anew)).map(|claim| claim.key).collect();
+    let keys: HashSet<String> =
+        claims(&first).into_iter().chain(claims(&anew)).map(|claim| claim.key).collect();
     assert_eq!(keys.len(), 6, "two turns, and one of a conversation that begins anew");
 }
 
