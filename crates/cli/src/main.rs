@@ -1,6 +1,5 @@
 //! The `convoke` command: reads the command line, does what it says, and ends with a code that scripts can rely on.
 
-mod advice;
 mod args;
 mod cassette;
 mod changes;
@@ -9,29 +8,23 @@ mod commands;
 mod compiling;
 mod config;
 mod config_snapshot;
-mod console;
 mod detaching;
-mod diagnostics;
-mod difference;
 mod driving;
 mod env;
-mod escape;
 mod exit;
 mod failure;
 mod gate;
-mod given_plan;
-mod goal_request;
-mod inputs;
+mod given;
 mod notifying;
-mod paint;
 mod plan_text;
-mod presets;
-mod sources;
-mod stdio;
+mod printing;
 mod stored;
 mod subject;
 mod view;
 mod watch;
+
+use given::{given_plan, goal_request, inputs, presets, sources};
+use printing::{advice, console, diagnostics, difference, escape, paint, stdio};
 
 use clap::Parser;
 use std::ffi::OsString;

@@ -3,26 +3,27 @@
 //! What a run is made of is settled before (`commands::run`, `commands::resume`); what its end means for the caller is
 //! `conclusion`'s.
 
-pub mod admission;
 mod commands;
 mod conclusion;
 mod credentials;
-mod day_budgets;
 pub mod destinations;
 mod equipment;
 mod goal_answer;
 mod host;
 pub mod machine_capacity;
 mod network;
-pub mod prices;
 pub mod programs;
 pub mod project;
 pub mod resources;
 mod run_context;
 mod signals;
+mod spending;
 mod tools;
 mod watchdog;
 mod work_sharing;
+
+use spending::day_budgets;
+pub use spending::{admission, prices};
 
 use crate::args::RunFlags;
 use crate::console::Console;

@@ -3,7 +3,7 @@
 //!
 //! Only what is certain counts: a run that might stay within its limits starts, and the governor keeps it there.
 
-use super::{destinations, machine_capacity, prices, resources};
+use super::super::{destinations, machine_capacity, prices, resources};
 use crate::cassette::CassetteMode;
 use crate::config::Config;
 use crate::exit::Exit;

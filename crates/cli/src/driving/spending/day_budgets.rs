@@ -4,7 +4,7 @@
 //! journals stay: a process that finds a table without today's spending reads them, once. Two processes that find it at the same
 //! time take turns.
 
-use super::machine_capacity::table_path;
+use super::super::machine_capacity::table_path;
 use crate::cassette::REPLAYED;
 use crate::changes;
 use crate::clock;
