@@ -16,6 +16,7 @@ mod conversations;
 mod corpus_like;
 mod doctor;
 mod effects;
+#[cfg(debug_assertions)]
 mod failpoints;
 mod goal_budgets;
 mod goal_digests;

@@ -1,11 +1,11 @@
 //! Plays a scenario with a process that dies at a place, and keeps what the dead left behind for the judge.
 
-use crate::support::World;
 use crate::support::Said;
+use crate::support::World;
 use crate::support::process::Process;
 use convoke_failpoint::NAMES;
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{Answer, Event, RunId, Stamped};
+use convoke_model::{Event, Payload, RunId, Stamped};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -127,14 +127,14 @@ impl Driver {
         panic!("{}: it does not come to an end", self.name);
     }
 
-    fn lost_a_supervisor(&self) -> bool {
+    /// Whether a process died that stands between the engine and a command.
+    pub fn lost_a_supervisor(&self) -> bool {
         self.died.iter().any(|death| NAMES[death.place].starts_with("supervisor."))
     }
 
     /// The newest run that is there.
     pub fn newest(&self) -> Option<String> {
-        let runs = StateDir::for_reading(self.world.state()).runs().expect("runs can be listed");
-        runs.last().map(ToString::to_string)
+        runs(&self.world).last().map(ToString::to_string)
     }
 
     /// Lets what is unknown be done again, and every gate be passed.
@@ -143,7 +143,11 @@ impl Driver {
         let waiting = waiting(&journals(&self.world, &self.name)[&RunId(run.as_str().into())]);
         assert!(!waiting.is_empty(), "{}: it waits for nobody", self.name);
         for task in waiting {
-            let value = if task.ends_with("ask") { "go" } else { "retry" };
+            let value = match task.as_str() {
+                "goal" => "approve",
+                task if task.ends_with("ask") => "go",
+                _ => "retry",
+            };
             let said = self.convoke(&["answer", &run, &task, value]);
             match said.code {
                 Some(0) => {}
@@ -167,11 +171,18 @@ fn waiting(events: &[Stamped]) -> Vec<String> {
     waiting
 }
 
+/// The runs that are there. A folder without a journal is what is left of one that was being made.
+fn runs(world: &World) -> Vec<RunId> {
+    let state = StateDir::for_reading(world.state());
+    let runs = state.runs().expect("runs can be listed").into_iter();
+    runs.filter(|run| state.run_dir(run).join("journal.db").exists()).collect()
+}
+
 /// What all journals hold. What was acknowledged is there, as the tip of each run says.
 pub fn journals(world: &World, name: &str) -> Journals {
     let state = StateDir::for_reading(world.state());
     let mut journals = Journals::new();
-    for run in state.runs().expect("runs can be listed") {
+    for run in runs(world) {
         let events = Reader::open(&state, &run).and_then(|reader| reader.read_all());
         let events = events.unwrap_or_else(|error| panic!("{name}: run `{run}` cannot be read: {error}"));
         let tip = std::fs::read(state.run_dir(&run).join("tip")).unwrap_or_default();
@@ -198,6 +209,6 @@ pub fn allowed(journals: &Journals, key_of: fn(&str) -> String) -> BTreeMap<Stri
     allowed
 }
 
-fn is_retry(answer: &Answer) -> bool {
+fn is_retry(answer: &Payload) -> bool {
     serde_json::to_string(answer).is_ok_and(|text| text.contains("retry"))
 }

@@ -114,9 +114,18 @@ fn no_effect_is_repeated(driver: &Driver, usual: &Usual, journals: &Journals, ca
         let most = usual.effects.get(key).copied().unwrap_or(0) + allowed.get(key).copied().unwrap_or(0);
         assert!(*times <= most, "{name}: `{key}` happened {times} times, allowed {most}");
     }
-    let text = || serde_json::to_string(&journals.values().flatten().collect::<Vec<_>>()).expect("events are JSON");
+    let text =
+        || serde_json::to_string(&journals.values().flatten().collect::<Vec<_>>()).expect("events are JSON");
     for key in usual.effects.keys().filter(|key| !seen.contains_key(*key)) {
         assert!(calls.contains(key), "{name}: `{key}` never happened");
-        assert!(text().contains("outcome_unknown"), "{name}: `{key}` was left out without a word");
+        // The model was told that the outcome is unknown, or, where a supervisor died and the engine lived, that its call failed.
+        let told =
+            text().contains("outcome_unknown") || driver.lost_a_supervisor() && has_failed_call(journals);
+        assert!(told, "{name}: `{key}` was left out without a word");
     }
+}
+
+fn has_failed_call(journals: &Journals) -> bool {
+    let is_one = |stamped: &Stamped| matches!(stamped.event, Event::ToolCalled { failed: true, .. });
+    journals.values().flatten().any(is_one)
 }

@@ -154,30 +154,29 @@ pub fn model() -> Model {
 
 /// What such a model says.
 pub fn reply(request: &Value) -> Value {
-        let messages = request["messages"].as_array().expect("messages");
-        let prompt =
-            messages.iter().find(|message| message["role"] == "user").map(|m| m["content"].to_string());
-        let prompt = prompt.unwrap_or_default();
-        let spoke = messages.iter().any(|message| message["role"] == "assistant");
-        let keys = prompt.split("KEY:").skip(1).map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
-        let keys: Vec<&str> = keys.flatten().collect();
-        let offers = request["tools"].as_array().is_some_and(|tools| !tools.is_empty());
-        if request["model"] == "root" {
-            return json!("```python\nfinal(llm('merge them'))\n```");
-        }
-        if offers && !spoke && !keys.is_empty() && !prompt.contains("Make a plan") {
-            let call = |key: &&str| json!({"name": "box__act", "arguments": {"key": key}});
-            return json!({"call": keys.iter().map(call).collect::<Vec<_>>(), "delay_ms": 10});
-        }
-        let all = request["messages"].to_string();
-        let said = match () {
-            () if all.contains("Make a plan") => planned(),
-            () if all.contains("Answer the person") => answer("It is made."),
-            () if all.contains("goal_achieved") => done("made"),
-            () if all.contains("You code.") => json!({"status": "success", "payload": {"n": 1}}),
-            () => return json!({"say": "all is well", "delay_ms": 10}),
-        };
-        json!({"say": said.to_string(), "delay_ms": 10})
+    let messages = request["messages"].as_array().expect("messages");
+    let prompt = messages.iter().find(|message| message["role"] == "user").map(|m| m["content"].to_string());
+    let prompt = prompt.unwrap_or_default();
+    let spoke = messages.iter().any(|message| message["role"] == "assistant");
+    let keys = prompt.split("KEY:").skip(1).map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
+    let keys: Vec<&str> = keys.flatten().collect();
+    let offers = request["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+    if request["model"] == "root" {
+        return json!("```python\nfinal(llm('merge them'))\n```");
+    }
+    if offers && !spoke && !keys.is_empty() && !prompt.contains("Make a plan") {
+        let call = |key: &&str| json!({"name": "box__act", "arguments": {"key": key}});
+        return json!({"call": keys.iter().map(call).collect::<Vec<_>>(), "delay_ms": 10});
+    }
+    let all = request["messages"].to_string();
+    let said = match () {
+        () if all.contains("Make a plan") => planned(),
+        () if all.contains("Answer the person") => answer("It is made."),
+        () if all.contains("goal_achieved") => done("made"),
+        () if all.contains("You code.") => json!({"status": "success", "payload": {"n": 1}}),
+        () => return json!({"say": "all is well", "delay_ms": 10}),
+    };
+    json!({"say": said.to_string(), "delay_ms": 10})
 }
 
 fn planned() -> Value {
@@ -220,12 +219,12 @@ pub fn waiting(events: &Events) -> Vec<String> {
     waiting
 }
 
-/// `both/x/x1` has the effect `x1`, and `each[2]` that of its item, `e2`.
+/// `both/x/x1` has the effect `x1`, `each[2]` that of its item, `e2`, and `round#3`, the third visit of a step, that of the step.
 pub fn key_of(task: &str) -> String {
     let last = task.rsplit('/').next().unwrap_or(task);
+    let last = last.split_once('#').map_or(last, |(step, _)| step);
     match last.split_once('[') {
         Some((name, index)) => format!("{}{}", &name[..1], index.trim_end_matches(']')),
         None => last.to_owned(),
     }
 }
-
