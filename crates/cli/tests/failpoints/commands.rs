@@ -26,6 +26,7 @@ pub fn all() -> Vec<Scenario> {
         reading_back(),
         damaged_index(),
         queue(),
+        busy_journal(),
     ]
 }
 
@@ -34,7 +35,7 @@ fn scenario(
     world: impl Fn() -> World + 'static,
     play: impl Fn(&mut Driver) -> Value + 'static,
 ) -> Scenario {
-    Scenario { name, world: Box::new(world), play: Box::new(play), calls: Vec::new() }
+    Scenario { name, world: Box::new(world), play: Box::new(play), calls: Vec::new(), only: &[] }
 }
 
 /// A script that waits until the test lets it go on, then one with an effect.
@@ -163,8 +164,8 @@ fn has_ended(world: &World, name: &str, run: &convoke_model::RunId) -> bool {
 const ONE: &str = "
 workflow: {name: w, entry_point: first}
 agents:
-  - {name: first, type: script, command: sh, idempotent: true, args: [act.sh, first], routes: [{to: second}]}
-  - {name: second, type: script, command: sh, idempotent: true, args: [act.sh, second]}
+  - {name: first, type: script, command: sh, args: [act.sh, first], routes: [{to: second}]}
+  - {name: second, type: script, command: sh, args: [act.sh, second]}
 output: {second: '{{ second.output.ok }}'}
 ";
 
@@ -218,6 +219,8 @@ output: {second: '{{ second.output.ok }}'}
             let failed = play_to(driver, &["run", "w.yaml", "--silent"], &[], 1);
             assert!(failed, "{}: it fails", driver.name);
             let text = driver.world.read("w.yaml");
+            // The index knows the run, and must look again once it goes on.
+            driver.world.convoke(&["runs"]).exits(0);
             driver.world.write("w.yaml", text.replace("[-c, 'exit 3']", "[act.sh, second]"));
             play_to(driver, &[], &["--accept-changes"], 0);
             let run = driver.newest().expect("a run");
@@ -270,7 +273,7 @@ workflow: {name: w, entry_point: both}
 agents:
   - {name: fails, type: script, command: sh, idempotent: true, args: [-c, 'while [ ! -e began ]; do sleep 0.01; done'], output: {ok: {type: boolean}}}
   - {name: lives, type: script, command: sh, idempotent: true, args: [-c, 'touch began; sleep 60 & wait']}
-  - {name: after, type: script, command: sh, idempotent: true, args: [act.sh, after]}
+  - {name: after, type: script, command: sh, args: [act.sh, after]}
 parallel: [{name: both, agents: [fails, lives], routes: [{to: after}]}]
 ";
     scenario(
@@ -309,7 +312,7 @@ fn reading_back() -> Scenario {
     let file = "
 workflow: {name: w, entry_point: source, runtime: {provider: {name: scripted, file: replies.yaml}}}
 agents:
-  - {name: source, type: script, command: sh, idempotent: true, args: [-c, 'yes filler words | head -c 20000; echo the needle is here']}
+  - {name: source, type: script, command: sh, idempotent: true, args: [-c, 'sleep 9 >/dev/null 2>&1 & yes filler words | head -c 20000; echo the needle is here']}
   - {name: reader, needs: [source], prompt: Find it., dependency_outputs: 100}
 output: {found: '{{ reader.output.result }}'}
 ";
@@ -379,7 +382,7 @@ pub fn take_over() -> Scenario {
         world.write("convoke.toml", format!("lease_seconds = {}\n", LEASE.as_secs()));
         world
     };
-    scenario("take over", world, |driver| {
+    let scenario = scenario("take over", world, |driver| {
         let stopped = driver.world.start(&["run", "w.yaml", "--silent"]);
         until("the script waits", || driver.world.work().join("began").exists());
         let run = driver.newest().expect("a run");
@@ -401,5 +404,61 @@ pub fn take_over() -> Scenario {
         let said = stopped.wait();
         assert!(matches!(said.code, Some(6)), "{}: the old owner\n{said}", driver.name);
         result
-    })
+    });
+    Scenario {
+        only: &["owner.", "journal.take_over.", "journal.open.", "process.leftovers.", "resume."],
+        ..scenario
+    }
+}
+
+/// Another process keeps the journal locked for a moment.
+fn busy_journal() -> Scenario {
+    scenario(
+        "busy journal",
+        || with_script(WAITS),
+        |driver| {
+            let mut process = begin(driver);
+            let run = driver.newest().expect("a run");
+            let path = driver.world.state().join("runs").join(run).join("journal.db");
+            let lock = rusqlite::Connection::open(path).expect("a database");
+            lock.busy_timeout(Duration::from_secs(60)).expect("a number");
+            lock.execute_batch("BEGIN IMMEDIATE").expect("it can be locked");
+            driver.world.write("go", "");
+            until("an append is refused", || {
+                let refused = driver.counted()[convoke_failpoint::position("engine.append.refused")] > 0;
+                refused || process.has_ended()
+            });
+            lock.execute_batch("ROLLBACK").expect("it was locked");
+            drop(lock);
+            driver.wait(process);
+            driver.to_its_end(&["run", "w.yaml"]).json()
+        },
+    )
+}
+
+/// A journal that is long enough for a snapshot.
+pub fn long_journal() -> Scenario {
+    let file = "
+workflow: {name: w, entry_point: each, limits: {max_iterations: 20000, max_tasks: 20000}, input: {numbers: {type: array}}}
+for_each:
+  - name: each
+    type: for_each
+    source: workflow.input.numbers
+    as: number
+    max_concurrent: 50
+    agent: {name: item, type: set, value: '{{ number }}'}
+    routes: [{to: last}]
+agents: [{name: last, type: script, command: sh, args: [act.sh, last]}]
+output: {last: '{{ last.output.ok }}'}
+";
+    let world = move || {
+        let world = with_script(file);
+        let numbers: Vec<u32> = (0..6000).collect();
+        world.write("numbers.json", json!(numbers).to_string());
+        world
+    };
+    let scenario = scenario("long journal", world, |driver| {
+        driver.to_its_end(&["run", "w.yaml", "-i", "numbers=@numbers.json"]).json()
+    });
+    Scenario { only: &["snapshot."], ..scenario }
 }

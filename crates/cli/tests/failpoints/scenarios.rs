@@ -14,6 +14,8 @@ pub struct Scenario {
     pub play: Box<dyn Fn(&mut Driver) -> Value>,
     /// The keys of effects that models call for.
     pub calls: Vec<String>,
+    /// Of the places that it reaches, those that are tried: names that begin so, or all.
+    pub only: &'static [&'static str],
 }
 
 /// The reference workflows.
@@ -30,7 +32,13 @@ fn of(front_end: FrontEnd, arrange: fn(&World)) -> Scenario {
         arrange(&world);
         world
     });
-    Scenario { name, world, play: Box::new(move |driver| essence(driver.to_its_end(args).json())), calls }
+    Scenario {
+        name,
+        world,
+        play: Box::new(move |driver| essence(driver.to_its_end(args).json())),
+        calls,
+        only: &[],
+    }
 }
 
 /// What does not differ from run to run.
@@ -126,7 +134,7 @@ fn pipeline() -> Scenario {
             shared["convoke"]
         ])
     };
-    Scenario { name: "pipeline", world, play: Box::new(play), calls }
+    Scenario { name: "pipeline", world, play: Box::new(play), calls, only: &[] }
 }
 
 fn merge() -> Scenario {
@@ -184,7 +192,7 @@ output: {said: '{{ second.output.result }}'}
         world
     };
     let play = |driver: &mut Driver| driver.to_its_end(&["run", "w.yaml"]).json();
-    Scenario { name: "small", world: Box::new(world), play: Box::new(play), calls: vec![] }
+    Scenario { name: "small", world: Box::new(world), play: Box::new(play), calls: vec![], only: &[] }
 }
 
 /// The script that has an effect, for scenarios of their own.

@@ -5,6 +5,7 @@
 //! model that is told that the outcome of its call is unknown leaves it at that, so its keys stand there once at most.
 //!
 //!     CONVOKE_FRONT_END_KILLS=500 cargo nextest run -p convoke kill::front_ends --no-capture
+//!     CONVOKE_FRONT_END_KILLS=2000 CONVOKE_BINARY=$PWD/target/release/convoke cargo test -p convoke --test all kill::front_ends -- --nocapture
 
 use super::support::World;
 use super::support::front_ends::{FrontEnd, effects, front_ends, key_of, model, waiting, world};
@@ -109,28 +110,42 @@ impl Trial<'_> {
 fn no_effect_is_repeated_without_a_word_whatever_front_end_is_killed() {
     let front_ends = front_ends();
     let each = number("CONVOKE_FRONT_END_KILLS").map_or(FEW, |all| all.div_ceil(front_ends.len() as u64));
+    let soak = Duration::from_secs(number("CONVOKE_KILL_SECONDS").unwrap_or(0));
     let mut seed = number("CONVOKE_SEED").unwrap_or_else(fresh_seed);
-    for front_end in &front_ends {
-        let model = model();
-        let usual = usual(front_end, &model);
-        let (mut kills, mut trials, mut asked, mut repeated) = (0, 0, 0, 0);
-        while kills < each {
-            let name = format!("CONVOKE_SEED={seed} {}", front_end.name);
-            let world = world(front_end, &model);
-            let random = Random(seed);
-            let mut trial = Trial { front_end, world, random, name, kills: 0, allowed: BTreeMap::new() };
-            trial.run_to_its_end(usual);
-            trial.judge();
-            (kills, trials, seed) = (kills + trial.kills, trials + 1, seed + 1);
-            asked += trial.allowed.values().sum::<u64>();
-            repeated += effects(&trial.world).values().map(|times| times - 1).sum::<u64>();
-            assert!(trials <= each * 3 + 10, "{trials} trials gave only {kills} kills");
+    let (begin, mut all) = (Instant::now(), 0);
+    loop {
+        for front_end in &front_ends {
+            all += kill_again_and_again(front_end, each, &mut seed);
         }
-        eprintln!(
-            "{}: {kills} kills in {trials} runs, {asked} questions, {repeated} repeated when told so, 0 without a word, 0 stuck",
-            front_end.name
-        );
+        if begin.elapsed() >= soak {
+            break;
+        }
     }
+    eprintln!("{all} kills in {:.0?}", begin.elapsed());
+}
+
+/// Kills runs of a front-end so often, and says how often it was.
+fn kill_again_and_again(front_end: &FrontEnd, wanted: u64, seed: &mut u64) -> u64 {
+    let model = model();
+    let usual = usual(front_end, &model);
+    let (mut kills, mut trials, mut asked, mut repeated) = (0, 0, 0, 0);
+    while kills < wanted {
+        let name = format!("CONVOKE_SEED={seed} {}", front_end.name);
+        let world = world(front_end, &model);
+        let random = Random(*seed);
+        let mut trial = Trial { front_end, world, random, name, kills: 0, allowed: BTreeMap::new() };
+        trial.run_to_its_end(usual);
+        trial.judge();
+        (kills, trials, *seed) = (kills + trial.kills, trials + 1, *seed + 1);
+        asked += trial.allowed.values().sum::<u64>();
+        repeated += effects(&trial.world).values().map(|times| times - 1).sum::<u64>();
+        assert!(trials <= wanted * 3 + 10, "{trials} trials gave only {kills} kills");
+    }
+    eprintln!(
+        "{}: {kills} kills in {trials} runs, {asked} questions, {repeated} repeated when told so, 0 without a word, 0 stuck",
+        front_end.name
+    );
+    kills
 }
 
 /// How long an undisturbed run takes; each effect happens once.
