@@ -119,8 +119,9 @@ impl Driver {
                 Some(0) => return said,
                 Some(5) => self.answer_all(),
                 None => {}
-                // A supervisor that was killed fails its step, in words: a person resumes the run.
-                Some(1) if self.lost_a_supervisor() => {}
+                // A command whose supervisor was killed has the exit code 137, as if it had been killed itself. What follows from
+                // that is the workflow's.
+                Some(1) if self.lost_a_supervisor() => return Said { stdout: "null".to_owned(), ..said },
                 _ => panic!("{}\n{said}", self.name),
             }
         }

@@ -42,7 +42,9 @@ pub fn judge(driver: &Driver, usual: &Usual, result: &Value, calls: &[String]) {
     for kept in &driver.kept {
         nothing_is_lost(name, kept, &journals);
     }
-    assert_eq!(result, &usual.result, "{name}: the result is the undisturbed one");
+    if !driver.lost_a_supervisor() {
+        assert_eq!(result, &usual.result, "{name}: the result is the undisturbed one");
+    }
     ended_once(name, usual, &journals);
     no_effect_is_repeated(driver, usual, &journals, calls);
     let state = StateDir::for_reading(driver.world.state());
@@ -117,6 +119,9 @@ fn no_effect_is_repeated(driver: &Driver, usual: &Usual, journals: &Journals, ca
     let text =
         || serde_json::to_string(&journals.values().flatten().collect::<Vec<_>>()).expect("events are JSON");
     for key in usual.effects.keys().filter(|key| !seen.contains_key(*key)) {
+        if driver.lost_a_supervisor() && text().contains("137") {
+            continue; // its command was killed with its supervisor, and that is on record
+        }
         assert!(calls.contains(key), "{name}: `{key}` never happened");
         // The model was told that the outcome is unknown, or, where a supervisor died and the engine lived, that its call failed.
         let told =
