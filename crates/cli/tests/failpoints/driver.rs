@@ -119,6 +119,8 @@ impl Driver {
                 Some(0) => return said,
                 Some(5) => self.answer_all(),
                 None => {}
+                // A request to stop that was on disk is heard by the process that goes on.
+                Some(130) if self.name.starts_with("stop") => {}
                 // A command whose supervisor was killed has the exit code 137, as if it had been killed itself. What follows from
                 // that is the workflow's.
                 Some(1) if self.lost_a_supervisor() => return Said { stdout: "null".to_owned(), ..said },
