@@ -26,7 +26,6 @@ pub fn all() -> Vec<Scenario> {
         reading_back(),
         damaged_index(),
         queue(),
-        busy_journal(),
     ]
 }
 
@@ -224,7 +223,7 @@ output: {second: '{{ second.output.ok }}'}
             driver.world.write("w.yaml", text.replace("[-c, 'exit 3']", "[act.sh, second]"));
             play_to(driver, &[], &["--accept-changes"], 0);
             let run = driver.newest().expect("a run");
-            driver.convoke(&["resume", &run, "--silent"]).exits(0).json()
+            driver.insist(&["resume", &run, "--silent"]).exits(0).json()
         },
     )
 }
@@ -412,7 +411,7 @@ pub fn take_over() -> Scenario {
 }
 
 /// Another process keeps the journal locked for a moment.
-fn busy_journal() -> Scenario {
+pub fn busy_journal() -> Scenario {
     scenario(
         "busy journal",
         || with_script(WAITS),
