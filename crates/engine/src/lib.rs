@@ -36,6 +36,7 @@ pub use capacity::{
 pub use clock::Clock;
 pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
 pub use error::EngineError;
+pub use convoke_journal::Reply;
 pub use fact::{CallReply, CapacityFact, Fact, Learned, What};
 pub use handle::{Handle, Notice, Watch};
 pub use learned_statistics::LearnedStatistics;

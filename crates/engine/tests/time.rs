@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{drive, fresh};
 use convoke_engine::{Changes, Start};
-use convoke_journal::{Memory, Message};
+use convoke_journal::{Memory, Message, Reply};
 use convoke_model::{Answer, RunStatus, TaskId, Timestamp};
 use convoke_plan::Plan;
 use convoke_testkit::plan_of;
@@ -35,7 +35,7 @@ async fn answered_after_an_hour(plan: &Arc<Plan>) -> RunStatus {
     assert_eq!(parked.status, RunStatus::Parked);
     let answer = Answer::Choice { value: "y".into(), input: Default::default() };
     let task = TaskId::new(None, "ask", None, 1);
-    journal.send(Timestamp(2), Message::Answer { task, question: None, answer, by: "somebody".into() });
+    journal.send(Timestamp(2), Message::Answer(Box::new(Reply::new(task, answer, "somebody"))));
     drive(plan, journal.reopen(), Start::Resume(Changes::None), HOUR).await.status
 }
 

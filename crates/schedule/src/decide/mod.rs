@@ -24,7 +24,7 @@ use crate::scheduler::{Command, Scheduler};
 use crate::state::{Alarm, State, TaskIx, TaskState, Todo};
 use crate::view::View;
 use convoke_model::{
-    Answer, Ask, Cause, CauseKind, Class, Event, Failure, JsonText, Payload, Remedy, Timestamp, Usage, reason,
+    Answer, Ask, Cause, CauseKind, Class, Event, Failure, Remedy, Timestamp, Usage, reason,
 };
 use convoke_plan::{Kind, OnUnknown, Span};
 use serde_json::json;
@@ -35,9 +35,9 @@ impl Scheduler {
         match todo {
             Todo::Begin(task) => self.begin(task, outputs),
             Todo::Follow(task) => self.follow(task, outputs),
-            Todo::Remedy(task) => self.remedy(task),
+            Todo::Remedy(task) => self.remedy(task, outputs),
             Todo::Group(task) => self.process_group(task, outputs),
-            Todo::Lost(task) => self.lost(task),
+            Todo::Lost(task) => self.lost(task, outputs),
             Todo::Answered(task) => self.answered(task, outputs),
             Todo::Skip(task, kind, because) => self.skip_waiting(task, kind, because),
             Todo::Ask(task) => self.ask_for(task, outputs),
@@ -104,7 +104,7 @@ impl Scheduler {
     }
 
     /// An attempt ended badly, or a task that was told to stop has stopped.
-    fn remedy(&mut self, task: TaskIx) {
+    fn remedy(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         if self.tasks[task].state != TaskState::Failing {
             return;
         }
@@ -117,7 +117,7 @@ impl Scheduler {
             Some(reason::BUDGET | reason::BUDGET_TOKENS) => {
                 return self.end_frame_by(crate::state::FrameIx(0), Some(task), failure);
             }
-            Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure),
+            Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure, outputs),
             _ => {}
         }
         self.retry_or_fail(task, failure, self.tasks[task].failures);
@@ -166,7 +166,7 @@ impl Scheduler {
 
     /// The engine, or the process that it had this attempt performed by, died while it ran; or the attempt was stopped
     /// in the middle, and its end is recorded already.
-    fn lost(&mut self, task: TaskIx) {
+    fn lost(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         let (id, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
         let policy = self.node(task).on_unknown;
         match self.tasks[task].state {
@@ -189,17 +189,15 @@ impl Scheduler {
                 let prompt = format!(
                     "attempt {attempt} of `{id}` was cut off, and its outcome is unknown; run it again?"
                 );
-                let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
-                self.emit(Event::GateOpened { task: id, ask });
+                self.open_gate(task, &Ask::Unknown { prompt }, outputs);
             }
         }
     }
 
     /// A person is to say whether a budget may be passed.
-    fn ask_for_money(&mut self, task: TaskIx, failure: &Failure) {
+    fn ask_for_money(&mut self, task: TaskIx, failure: &Failure, outputs: &dyn Outputs) {
         let prompt = format!("{}; `retry` allows as much again, `fail` ends the step", failure.message);
-        let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
-        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+        self.open_gate(task, &Ask::Unknown { prompt }, outputs);
     }
 
     /// A suspended attempt asks: a person, or what becomes its children.
@@ -213,8 +211,13 @@ impl Scheduler {
         if self.tasks[task].state != TaskState::Failing {
             return;
         }
-        let ask = self.tasks[task].ask.clone().expect("set when it was suspended");
-        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+        match self.asked(task, outputs) {
+            Some(ask) => self.open_gate(task, &ask, outputs),
+            None => {
+                let why = format!("what `{}` asks cannot be read", self.tasks[task].id);
+                self.fail_task(task, Failure::new(Class::Fatal, why));
+            }
+        }
     }
 
     /// A person answered: a gate of the workflow, or the question what a crash cut off.
@@ -290,7 +293,7 @@ impl Scheduler {
     }
 
     fn time_out(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        if !self.tasks[task].is_ended() {
+        if !self.tasks[task].is_ended() && !self.expire_gate(task, outputs) {
             let cause = Cause { kind: CauseKind::TimedOut, task: Some(self.tasks[task].id.clone()) };
             self.cancel(task, &cause, outputs);
         }
@@ -339,6 +342,10 @@ impl State {
             Some(Span::Millis(ms)) => format!(" after {} s", ms as f64 / 1000.0),
             _ => String::new(),
         };
+        if self.tasks[task].state == TaskState::Asking {
+            let message = format!("step `{}` got no answer{limit}: it counts as denied", self.step_word(task));
+            return Failure::new(Class::Timeout, message).reason(reason::ANSWER_TIMEOUT);
+        }
         let message = format!("step `{}` timed out{limit}", self.step_word(task));
         Failure::new(Class::Timeout, message).reason(reason::TASK_TIMEOUT)
     }
