@@ -178,7 +178,9 @@ impl Core {
 
     /// Whether a timer is due while a task waits for an answer, so that what was answered before is to be heard first.
     pub fn is_question_due(&self, now: Timestamp) -> bool {
-        !self.is_cut_off() && self.scheduler.is_asking() && self.scheduler.next_wake().is_some_and(|at| at <= now)
+        !self.is_cut_off()
+            && self.scheduler.is_asking()
+            && self.scheduler.next_wake().is_some_and(|at| at <= now)
     }
 
     /// Decides everything that follows from what happened.

@@ -4,7 +4,7 @@ use crate::capacity::terms::{Fence, RequestNo};
 use convoke_agent::{Admitted, CallDemand, Report, TurnRecord};
 use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::{MessageId, Reply};
-use convoke_model::{AttemptEnd, Failure, LimitReason, TaskId, Timestamp, Usage};
+use convoke_model::{AttemptEnd, Failure, LimitReason, Timestamp, Usage};
 use convoke_schedule::TaskIx;
 use std::time::Duration;
 use tokio::sync::oneshot;

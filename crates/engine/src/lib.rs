@@ -35,9 +35,9 @@ pub use capacity::{
     midnight,
 };
 pub use clock::Clock;
+pub use convoke_journal::Reply;
 pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
 pub use error::EngineError;
-pub use convoke_journal::Reply;
 pub use fact::{CallReply, CapacityFact, Fact, Learned, What};
 pub use handle::{Handle, Notice, Watch};
 pub use learned_statistics::LearnedStatistics;

@@ -19,7 +19,8 @@ impl GateId {
     pub fn parse(text: &str) -> Option<GateId> {
         let (task, number) = text.rsplit_once('~')?;
         // `+1` and `01` are no second way to write it.
-        let question: u32 = number.parse().ok().filter(|number: &u32| number.to_string() == text[task.len() + 1..])?;
+        let question: u32 =
+            number.parse().ok().filter(|number: &u32| number.to_string() == text[task.len() + 1..])?;
         (question > 0 && !task.is_empty()).then(|| GateId { task: TaskId(task.into()), question })
     }
 }

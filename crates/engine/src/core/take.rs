@@ -8,8 +8,8 @@ use convoke_agent::{Report, TurnRecord};
 use convoke_govern::Outcome;
 use convoke_journal::Reply;
 use convoke_model::{
-    Answer, AnswerOrigin, AnswerSource, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, LimitAdapted, LimitReason,
-    LimitSetting, LimitsSeen, Payload, TaskId, Timestamp, Usage, WaitsFor, reason,
+    Answer, AnswerOrigin, AnswerSource, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText,
+    LimitAdapted, LimitReason, LimitSetting, LimitsSeen, Payload, TaskId, Timestamp, Usage, WaitsFor, reason,
 };
 use convoke_schedule::{Outputs, TaskIx, TaskState};
 
@@ -402,7 +402,8 @@ impl Core {
         }
         let others = self.scheduler.tasks().filter(|other| *other != task && self.asks_for_money(*other));
         for other in others.collect::<Vec<_>>() {
-            let implied = Reply::new(self.scheduler.id(other).clone(), reply.answer.clone(), reply.by.clone());
+            let implied =
+                Reply::new(self.scheduler.id(other).clone(), reply.answer.clone(), reply.by.clone());
             let from = Some(Box::new(AnswerSource::rule(AnswerOrigin::Implied)));
             let answered = self.answered(Reply { from, ..implied });
             self.happen(at, answered, turn);

@@ -74,7 +74,10 @@ impl<'a> Builder<'a> {
             allow_skip: step.allow_skip,
             allow_skip_all: step.allow_skip_all,
             allow_abort: step.allow_abort,
-            default_on_timeout: step.on_timeout.as_ref().is_some_and(|word| word.value == source::OnTimeout::Default),
+            default_on_timeout: step
+                .on_timeout
+                .as_ref()
+                .is_some_and(|word| word.value == source::OnTimeout::Default),
             abort_route: step.abort_route.as_ref().map(|to| self.gate_route(&to.value)),
         }
     }

@@ -6,8 +6,8 @@ use super::manifest::{Mode, Protocol};
 use super::personas::Kind;
 use super::settings::McpTransport;
 use super::workflow::{
-    Backoff, BudgetMode, ContextMode, ErrorClass, OnTimeout, OnUnknown, OutputMode, Priority, QueueClass, Requires,
-    Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
+    Backoff, BudgetMode, ContextMode, ErrorClass, OnTimeout, OnUnknown, OutputMode, Priority, QueueClass,
+    Requires, Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
 };
 use crate::plan::{Action, On, Severity, Strategy, Tie, Topology};
 use crate::value::SetType;

@@ -23,9 +23,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
 use crate::state::{Alarm, State, TaskIx, TaskState, Todo};
 use crate::view::View;
-use convoke_model::{
-    Answer, Ask, Cause, CauseKind, Class, Event, Failure, Remedy, Timestamp, Usage, reason,
-};
+use convoke_model::{Answer, Ask, Cause, CauseKind, Class, Event, Failure, Remedy, Timestamp, Usage, reason};
 use convoke_plan::{Kind, OnUnknown, Span};
 use serde_json::json;
 use std::time::Duration;
@@ -343,7 +341,8 @@ impl State {
             _ => String::new(),
         };
         if self.tasks[task].state == TaskState::Asking {
-            let message = format!("step `{}` got no answer{limit}: it counts as denied", self.step_word(task));
+            let message =
+                format!("step `{}` got no answer{limit}: it counts as denied", self.step_word(task));
             return Failure::new(Class::Timeout, message).reason(reason::ANSWER_TIMEOUT);
         }
         let message = format!("step `{}` timed out{limit}", self.step_word(task));

@@ -42,13 +42,20 @@ pub fn judge_gate(cx: &mut Reader<'_>, fields: &Fields<'_>, gate: &mut GateStep)
     }
 }
 
-fn judge_default(cx: &mut Reader<'_>, fields: &Fields<'_>, default: &Spanned<String>, options: &[GateOption]) {
-    let known = || options.iter().map(|option| format!("`{}`", option.value.value)).collect::<Vec<_>>().join(", ");
+fn judge_default(
+    cx: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    default: &Spanned<String>,
+    options: &[GateOption],
+) {
+    let known =
+        || options.iter().map(|option| format!("`{}`", option.value.value)).collect::<Vec<_>>().join(", ");
     let (message, label) = match options.iter().find(|option| option.value.value == default.value) {
         // Options that could not be read were reported.
         None if options.is_empty() => return,
         None => {
-            let message = format!("`{}` is not among the options of {}: {}", default.value, fields.owner, known());
+            let message =
+                format!("`{}` is not among the options of {}: {}", default.value, fields.owner, known());
             (message, "no option has this value")
         }
         Some(option) if option.prompt_for.is_some() => {
@@ -99,9 +106,19 @@ pub fn judge_questions(cx: &mut Reader<'_>, fields: &Fields<'_>, step: &mut Ques
     needs_time(cx, fields, &["on_timeout"]);
     let takes_defaults = step.on_timeout.as_ref().is_some_and(|word| word.value == OnTimeout::Default);
     let listed = step.questions.iter().flatten();
-    for question in listed.filter(|question| takes_defaults && question.required && question.default.is_none()) {
-        let message = format!("`on_timeout: default` of {}: a question that must be answered has no default", fields.owner);
-        cx.error("workflow::bad_default", message, &question.span, "give it a `default`, or do not require it");
+    for question in
+        listed.filter(|question| takes_defaults && question.required && question.default.is_none())
+    {
+        let message = format!(
+            "`on_timeout: default` of {}: a question that must be answered has no default",
+            fields.owner
+        );
+        cx.error(
+            "workflow::bad_default",
+            message,
+            &question.span,
+            "give it a `default`, or do not require it",
+        );
     }
 }
 
@@ -119,10 +136,12 @@ pub fn judge_question(cx: &mut Reader<'_>, fields: &Fields<'_>, question: &mut Q
     let choices: Vec<_> =
         question.choices.iter().map(|text| Spanned::new(text.value.clone(), text.span.clone())).collect();
     unique(cx, &fields.owner, "choice", choices.iter());
-    let plain = question.default.as_ref().filter(|text| !text.value.contains("{{") && !text.value.contains("{%"));
+    let plain =
+        question.default.as_ref().filter(|text| !text.value.contains("{{") && !text.value.contains("{%"));
     if let Some(default) = plain.filter(|_| !question.allow_free_text && !question.choices.is_empty()) {
         if !question.choices.iter().any(|choice| choice.value == default.value) {
-            let message = format!("the default `{}` of {} is not among its choices", default.value, fields.owner);
+            let message =
+                format!("the default `{}` of {} is not among its choices", default.value, fields.owner);
             cx.error("workflow::bad_default", message, &default.span, "no choice has this value");
         }
     }
