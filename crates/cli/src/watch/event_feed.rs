@@ -4,7 +4,7 @@ use super::printer::Wants;
 use super::repeats::Repeats;
 use crate::gate::{Gates, Question};
 use crate::view::{Doing, State, grown, line};
-use convoke_model::{Event, Failure, Stamped, TaskId};
+use convoke_model::{Event, Failure, JsonText, Payload, Stamped, TaskId};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::paint::Paint;
     use crate::view::{ABOVE, Outline};
-    use convoke_model::{Class, JsonText, Payload, RunStatus, Timestamp};
+    use convoke_model::{Class, RunStatus, Timestamp};
     use std::sync::mpsc::channel;
 
     fn stamped(seq: u64, event: Event) -> Stamped {
