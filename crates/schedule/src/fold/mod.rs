@@ -183,6 +183,11 @@ impl State {
     }
 }
 
+/// Whether an event is of a new owner, so that no process drove the run before it.
+pub fn begins_ownership(event: &Event) -> bool {
+    State::begins_ownership(event)
+}
+
 /// How many items a list of this length has at most: each takes a character and a comma.
 fn most_items(list: &Payload) -> u64 {
     match list {

@@ -102,6 +102,26 @@ pub struct State {
     pub(crate) questions: HashMap<TaskId, u32>,
 }
 
+/// What the fold writes, so that two states can be compared in words. The plan and what is remembered of it is left out.
+impl std::fmt::Debug for State {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("State")
+            .field("children", &self.children)
+            .field("tasks", &self.tasks)
+            .field("frames", &self.frames)
+            .field("agenda", &(&self.agenda, &self.frame_agenda))
+            .field("timers", &self.timers)
+            .field("run", &(&self.run, &self.folder, self.seed, self.skip_gates, self.now))
+            .field("counts", &(self.ended, self.running, self.asking, self.queued))
+            .field("finished", &self.finished)
+            .field("missed", &(self.missed_steps, self.missed_outputs, self.missed_goals))
+            .field("projects", &(&self.projects, &self.settled, &self.lookups))
+            .field("restarted", &(&self.restarted, &self.superseded))
+            .field("guidance", &self.guidance)
+            .finish_non_exhaustive()
+    }
+}
+
 impl State {
     /// A run of a plan, before anything has happened.
     pub(crate) fn new(plan: Arc<Plan>, composites: Composites) -> State {
