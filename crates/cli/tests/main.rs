@@ -16,6 +16,7 @@ mod conversations;
 mod corpus_like;
 mod doctor;
 mod effects;
+mod gates;
 mod goal_budgets;
 mod goal_digests;
 mod goal_interruptions;

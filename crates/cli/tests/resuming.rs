@@ -219,8 +219,9 @@ fn without_a_terminal_a_gate_parks_the_run_and_says_how_to_answer() {
       ship it?
       - yes: Yes
       - no: No  (asks for why)
-      $ convoke answer [RUN] approve yes --resume
-      $ convoke answer [RUN] approve no --input why=TEXT --resume
+      $ convoke answer [RUN] approve~1 yes --resume
+      $ convoke answer [RUN] approve~1 no --input why=TEXT --resume
+      (gate approve~1, shown HASH)
     hint: gates are asked where standard input and standard error are a terminal; --skip-gates takes the first option of every gate
     hint: convoke resume [RUN]
     ");
