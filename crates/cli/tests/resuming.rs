@@ -213,7 +213,7 @@ fn without_a_terminal_a_gate_parks_the_run_and_says_how_to_answer() {
     assert_eq!((said.code, said.stdout.as_str()), (5, ""));
     assert_snapshot!(said.stderr, @r"
     [TIME] run [RUN] of gated (w.yaml)
-    [TIME] approve waits for a person
+    [TIME] approve waits for a person (approve~1)
     gated parked after [TOOK]: 0 steps (run [RUN])
     approve waits for a person:
       ship it?

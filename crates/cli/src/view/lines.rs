@@ -8,7 +8,7 @@ use crate::gate;
 use crate::goal_request::origin;
 use crate::paint::Paint;
 use convoke_model::{
-    BudgetAction, BudgetSpent, ChildSpec, Event, Failure, LimitAdapted, LimitReason, LimitSetting,
+    BudgetAction, BudgetSpent, ChildSpec, Event, Failure, GateId, LimitAdapted, LimitReason, LimitSetting,
     MergeStrategy, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor, reason,
 };
 
@@ -69,7 +69,10 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::TaskSkipped { task, cause } => format!("{} skipped: {cause}", name(task)),
         Event::TaskCancelled { task, cause } => format!("{} cancelled: {cause}", name(task)),
         Event::RouteTaken { from, to: Some(to), on_error, .. } => route(from, to, *on_error),
-        Event::GateOpened { task, .. } => paint.warn(&format!("{} waits for a person", name(task))),
+        Event::GateOpened { task, question, .. } => {
+            let gate = GateId { task: task.clone(), question: *question };
+            paint.warn(&format!("{} waits for a person ({})", name(task), escape::line(&gate.to_string())))
+        }
         Event::GateAnswered { task, by, from, .. } => {
             format!("{} answered by {}", name(task), gate::author(by, from.as_deref()))
         }
