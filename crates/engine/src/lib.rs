@@ -10,6 +10,7 @@ mod bounds;
 mod capacity;
 mod clock;
 mod core;
+pub mod effects;
 mod error;
 mod fact;
 mod failpoints;

@@ -305,7 +305,7 @@ fn end_leftovers(history: &[Stamped], end: &(dyn Fn(u32, u64) + Send + Sync)) {
     let mut alive = HashMap::new();
     for stamped in history {
         match &stamped.event {
-            Event::ProcessStarted { task, pid, start, .. } => {
+            Event::ProcessStarted { task, pid, start, survives: false, .. } => {
                 alive.insert(task.clone(), (*pid, *start));
             }
             Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {

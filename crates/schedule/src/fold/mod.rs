@@ -9,6 +9,7 @@ use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp};
 use convoke_plan::Kind;
 
 mod attempt;
+mod effect;
 mod end;
 mod place;
 mod time;
@@ -72,6 +73,12 @@ impl State {
                 self.turn_recorded(task, *attempt, piece, usage)
             }
             Event::AttemptLost { task, usage, .. } => self.attempt_lost(task, usage),
+            Event::AttemptDetached { task, .. } => self.attempt_detached(task),
+            Event::EffectCommitted { task, attempt, key, result, .. } => {
+                self.effect_committed(task, *attempt, key, result.as_ref())
+            }
+            Event::ProbeStarted { task, attempt, .. } => self.probe_started(task, *attempt),
+            Event::EffectProbed { task, verdict, .. } => self.effect_probed(task, verdict),
             Event::RetryScheduled { task, at } => self.retry_scheduled(task, *at),
             Event::TaskWoken { task } => self.task_woken(task),
             Event::TaskSucceeded { task, output } => self.task_succeeded(task, output),
@@ -109,6 +116,7 @@ impl State {
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
             Event::AttemptTaken { .. }
             | Event::ProcessStarted { .. }
+            | Event::EffectClaimed { .. }
             | Event::Blocked { .. }
             | Event::Fenced { .. }
             | Event::LimitsSeen { .. }

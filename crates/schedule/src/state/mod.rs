@@ -21,7 +21,7 @@ pub use budget_scopes::{BudgetScope, ConfiguredBudgets, Owner};
 pub(crate) use frame::{Frame, FrameEnding, FrameIx, Stage, Summary};
 pub(crate) use group::Group;
 pub use task::{End, TaskIx, TaskState};
-pub(crate) use task::{Place, Task, Tasks};
+pub(crate) use task::{Place, ProbeState, Task, Tasks};
 pub(crate) use timer::{Alarm, Timers};
 
 use crate::composite::{Children, Composites, Memos};
@@ -187,7 +187,7 @@ impl State {
     }
 
     /// By this the world outside knows what a task does: no other run has it, and it stays the same when the task is tried again.
-    pub(crate) fn effect_key(&self, task: TaskIx) -> Arc<str> {
+    pub fn effect_key(&self, task: TaskIx) -> Arc<str> {
         let words = format!("convoke effect\0{}\0{}", self.run, self.change_key(task));
         Digest::of(words.as_bytes()).to_string().into()
     }
