@@ -271,7 +271,9 @@ impl Run {
         }
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.ask(move |journal| {
-            let _ = reply.send(journal.and_then(|journal| journal.take_settled_inbox()));
+            let heard =
+                journal.and_then(|journal| journal.take_settled_inbox().or_else(|_| journal.take_inbox()));
+            let _ = reply.send(heard);
         });
         // An inbox that cannot be read now is read at the next turn, as ever.
         let messages = answer.await.ok().and_then(Result::ok).unwrap_or_default();
