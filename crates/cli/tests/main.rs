@@ -36,6 +36,7 @@ mod project;
 mod queueing;
 mod repair;
 mod resuming;
+mod retention;
 mod running;
 mod secrets;
 mod sharing;

@@ -38,7 +38,7 @@ mod writer;
 
 pub use error::{Error, Missing, Unsuitable};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
-pub use index::{Index, Prune, RunRow, summarize};
+pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
 pub use owner::{Held, Owner, live_owner};
