@@ -221,7 +221,7 @@ fn without_a_terminal_a_gate_parks_the_run_and_says_how_to_answer() {
       - no: No  (asks for why)
       $ convoke answer [RUN] approve~1 yes --resume
       $ convoke answer [RUN] approve~1 no --input why=TEXT --resume
-      (gate approve~1, shown HASH)
+      (gate approve~1, shown 5e22b9b9c55f)
     hint: gates are asked where standard input and standard error are a terminal; --skip-gates takes the first option of every gate
     hint: convoke resume [RUN]
     ");
@@ -235,7 +235,7 @@ fn an_answer_that_does_not_fit_is_refused() {
     for (args, words) in [
         (&["answer", &run, "approve", "maybe"][..], "`yes`, `no`"),
         (&["answer", &run, "approve", "no"], "--input why=TEXT"),
-        (&["answer", &run, "aprove", "yes"], "it waits for `approve`"),
+        (&["answer", &run, "aprove", "yes"], "it waits for `approve~1`"),
         (&["answer", "nothing", "approve", "yes"], "convoke runs"),
     ] {
         let said = world.run(args);

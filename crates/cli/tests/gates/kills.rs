@@ -1,5 +1,5 @@
 //! A process dies at every named place between an answer and what follows from it: the answer counts once, or not at all and can
-//! be given again.
+//! be given again. `CONVOKE_ANSWER_KILLS=all` is the long version.
 
 use crate::support::World;
 use crate::support::journal::Events;
@@ -34,7 +34,10 @@ fn places(world: &World) -> Vec<String> {
 fn an_answer_is_applied_once_wherever_its_process_dies() {
     let places = places(&World::with_workflow(GATED));
     assert!(places.len() >= 5, "{places:?}");
-    for place in &places {
+    // Every place of the inbox, and every fifth of the journal and the engine unless told otherwise.
+    let all = std::env::var_os("CONVOKE_ANSWER_KILLS").is_some();
+    let wanted = |(at, place): &(usize, &String)| all || place.starts_with("inbox.") || at % 5 == 0;
+    for (_, place) in places.iter().enumerate().filter(wanted) {
         let world = World::with_workflow(GATED);
         world.convoke(&["run", "w.yaml"]).exits(5);
         let run = world.run();

@@ -129,7 +129,7 @@ workflow: {name: w, entry_point: both}
 parallel: [{name: both, agents: [ask, bad], failure_mode: fail_fast}]
 agents:
   - {name: ask, type: human_gate, prompt: 'go?', options: [{label: Y, value: y}]}
-  - {name: bad, type: script, command: sh, args: [-c, 'exit 1'], retry: {max_attempts: 1}}
+  - {name: bad, type: script, command: no-such-program-anywhere}
 ",
     );
     world.convoke(&["run", "w.yaml"]).exits(1);
