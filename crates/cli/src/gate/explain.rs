@@ -146,7 +146,7 @@ g[0] waits for a person:
   $ convoke answer r1 'g[0]~2' stop --input why=TEXT --resume
 ";
         let facts = format!(
-            "  (gate g[0]~2, shown {}, until 1970-01-01T00:00:01.000000Z, then it fails)\n",
+            "  (gate g[0]~2, shown {}, until 1970-01-01T00:00:01.000Z, then it fails)\n",
             &ask.shown().to_string()[..12]
         );
         assert_eq!(text, format!("{expected}{facts}"));
