@@ -8,6 +8,7 @@ use super::super::super::workflow::{GateOption, GateStep, OnTimeout, Question, Q
 use super::super::Reader;
 use super::super::fields::Fields;
 use super::super::group::check_source;
+use super::agent::two_timeouts;
 use crate::diagnostic::Span;
 
 /// Reads the options of a gate.
@@ -69,12 +70,8 @@ fn judge_default(
 
 /// These keys say what follows when a time is over, so there must be one.
 fn needs_time(cx: &mut Reader<'_>, fields: &Fields<'_>, keys: &[&str]) {
-    let times = ["timeout", "timeout_seconds"].map(|key| fields.place_of(key));
-    if let [Some(_), Some(place)] = times {
-        let message = format!("`timeout` and `timeout_seconds` of {} exclude one another", fields.owner);
-        cx.error("workflow::excludes", message, place, "the same limit twice");
-    }
-    if times.iter().any(Option::is_some) {
+    two_timeouts(cx, fields);
+    if fields.place_of("timeout").is_some() || fields.place_of("timeout_seconds").is_some() {
         return;
     }
     for (key, place) in keys.iter().filter_map(|key| Some((key, fields.place_of(key)?))) {
