@@ -140,12 +140,11 @@ pub fn judge_question(cx: &mut Reader<'_>, fields: &Fields<'_>, question: &mut Q
     unique(cx, &fields.owner, "choice", choices.iter());
     let plain =
         question.default.as_ref().filter(|text| !text.value.contains("{{") && !text.value.contains("{%"));
-    if let Some(default) = plain.filter(|_| !question.allow_free_text && !question.choices.is_empty()) {
-        if !question.choices.iter().any(|choice| choice.value == default.value) {
-            let message =
-                format!("the default `{}` of {} is not among its choices", default.value, fields.owner);
-            cx.error("workflow::bad_default", message, &default.span, "no choice has this value");
-        }
+    let misses = |text: &&Text| !question.choices.iter().any(|choice| choice.value == text.value);
+    let closed = !question.allow_free_text && !question.choices.is_empty();
+    if let Some(default) = plain.filter(misses).filter(|_| closed) {
+        let message = format!("the default `{}` of {} is not among its choices", default.value, fields.owner);
+        cx.error("workflow::bad_default", message, &default.span, "no choice has this value");
     }
 }
 
