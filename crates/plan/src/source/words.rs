@@ -65,7 +65,7 @@ words! {
     Requires { "success" => Success, "completed" => Completed, "any" => Any }
     Backoff { "fixed" => Fixed, "exponential" => Exponential }
     OnTimeout { "default" => Default, "fail" => Fail }
-    OnUnknown { "retry" => Retry, "ask" => Ask, "fail" => Fail }
+    OnUnknown { "retry" => Retry, "probe" => Probe, "ask" => Ask, "fail" => Fail }
     Priority { "critical" => Critical, "high" => High, "normal" => Normal, "low" => Low, "background" => Background }
     QueueClass { "interactive" => Interactive, "standard" => Standard, "batch" => Batch }
     VoteWord { "majority" => Majority, "unanimous" => Unanimous, "threshold" => Threshold, "ranked" => Ranked }
