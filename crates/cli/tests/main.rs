@@ -19,6 +19,7 @@ mod doctor;
 mod effects;
 #[cfg(debug_assertions)]
 mod failpoints;
+mod gates;
 mod goal_budgets;
 mod goal_digests;
 mod goal_interruptions;
