@@ -45,6 +45,11 @@ pub const EDITOR: [&str; 2] = ["VISUAL", "EDITOR"];
 /// The author of answers to gates, for the record.
 pub const USER: &str = "USER";
 
+/// Seconds by which tests move the date of a run's clock. Only a program with debug assertions reads it, so it is not listed.
+pub const TEST_CLOCK_JUMP: &str = "CONVOKE_TEST_CLOCK_JUMP";
+/// A file that says how many seconds the machine has slept; as above.
+pub const TEST_CLOCK_SLEPT: &str = "CONVOKE_TEST_CLOCK_SLEPT";
+
 /// The whole list.
 pub const LIST: &[Variable] = &[
     sets("CONVOKE_STATE_DIR", "state_dir", "where runs are kept"),

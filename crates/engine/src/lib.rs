@@ -33,7 +33,7 @@ pub use capacity::{
     Metrics, Permits, Queue, RequestNo, Return, ServiceLimit, Shared, Stated, TenantLimit, Terms, Want,
     midnight,
 };
-pub use clock::Clock;
+pub use clock::{Clock, Machine};
 pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
 pub use error::EngineError;
 pub use fact::{CallReply, CapacityFact, Fact, Learned, What};

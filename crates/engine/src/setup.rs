@@ -97,11 +97,12 @@ pub struct Options {
 /// Prepares a run: replays what there is and says what is about to happen. Nothing is on disk before `drive`.
 pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let history = setup.journal.read_all()?;
-    let last = history.last().map(|event| event.at).unwrap_or_default();
-    let clock = setup.clock.not_before(last);
+    let clock = setup.clock.after(&history);
+    let now = clock.now();
     end_leftovers(&history, &*setup.leftovers);
     let Options { pid, host, .. } = &setup.options;
-    let owned = Event::RunOwned { epoch: setup.journal.epoch(), pid: *pid, host: host.clone() };
+    let (epoch, uptime) = (setup.journal.epoch(), clock.uptime(now));
+    let owned = Event::RunOwned { epoch, pid: *pid, host: host.clone(), uptime };
     let machine = setup.options.limits.machine.clone().filter(|_| setup.capacity.is_some());
     let limits = Limits { machine, seed: (*pid).into(), ..setup.options.limits.clone() };
     let beginning = Beginning::of(
@@ -121,9 +122,10 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (watchers, watch) = unbounded_channel();
     let store = Store::of(writer.clone());
     let seen = seen(&setup.projects, &store);
-    let (mut core, opening) = beginning.core(store, seen, clock.now())?;
+    let (mut core, opening) = beginning.core(store, seen, now)?;
     core.same_places = crate::project::same_places(&setup.projects);
-    let handle = Handle { facts: sender, clock, rendering: core.scheduler.cancellation().clone() };
+    let handle =
+        Handle { facts: sender, clock: clock.clone(), rendering: core.scheduler.cancellation().clone() };
     let client =
         setup.capacity.map(|shares| CapacityClient::start(shares.table, shares.time_to_live, handle.clone()));
     let tenure = Arc::new(Tenure::new(writer.clone()));

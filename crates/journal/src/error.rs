@@ -3,7 +3,7 @@
 //! `DiskFull` and `Busy` may pass; `Poisoned` and `Fenced` end this owner but not the run; `Damaged`, `Lost` and
 //! `Corrupt` need a person. No variant is made by reading a message.
 
-use crate::Held;
+use crate::{Blocked, Held};
 use convoke_model::{Digest, RunId};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -249,6 +249,15 @@ impl Error {
     /// Whether the same append may succeed later, without a restart.
     pub fn may_pass(&self) -> bool {
         matches!(self, Error::DiskFull { .. } | Error::Busy { .. })
+    }
+
+    /// What a run waits for while this lasts.
+    pub fn blocks(&self) -> Option<Blocked> {
+        match self {
+            Error::DiskFull { .. } => Some(Blocked::Disk),
+            Error::Busy { .. } => Some(Blocked::Lock),
+            _ => None,
+        }
     }
 
     /// What a person could do about it.

@@ -37,10 +37,10 @@ mod writer;
 
 pub use error::{Error, Missing, Unsuitable};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId};
-pub use index::{Index, Prune, RunRow, summarize};
+pub use index::{Index, Prune, RunRow, stands, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
-pub use owner::{Held, Owner, live_owner};
+pub use owner::{Blocked, Held, Owner, blocked, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{Reader, Repaired, RunMeta, Sqlite, TakenOver, Verified, repair, verify};

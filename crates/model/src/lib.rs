@@ -32,6 +32,7 @@ mod spelling;
 pub mod synthesis;
 mod time;
 mod tools;
+mod uptime;
 mod usage;
 mod worked;
 
@@ -56,5 +57,6 @@ pub use schema::*;
 pub use spelling::{edit_distance, nearest};
 pub use time::*;
 pub use tools::*;
+pub use uptime::{Uptime, clock_offset};
 pub use usage::*;
 pub use worked::Absences;

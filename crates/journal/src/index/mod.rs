@@ -10,4 +10,4 @@ mod store;
 
 pub use prune::Prune;
 pub use row::{RunRow, summarize};
-pub use store::Index;
+pub use store::{Index, stands};

@@ -3,7 +3,7 @@
 use super::row::{RunRow, Summary};
 use crate::sqlite::refusal;
 use crate::state::private_file;
-use crate::{Error, Reader, StateDir, live_owner};
+use crate::{Blocked, Error, Reader, StateDir, blocked, live_owner};
 use convoke_model::{RunId, RunStatus};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use std::collections::HashMap;
@@ -59,7 +59,9 @@ impl Index {
         let mut listed = Vec::new();
         for run in self.state.runs()? {
             // A run that is driven changes all the time, and one that was driven has changed since it was put.
-            let row = known.remove(&run).filter(|row| row.status != RunStatus::Running);
+            let row = known
+                .remove(&run)
+                .filter(|row| !matches!(row.status, RunStatus::Running | RunStatus::Blocked));
             let fresh = row.is_none();
             let Some(row) = row.or_else(|| look(&self.state, &run)) else { continue };
             if fresh {
@@ -154,13 +156,25 @@ fn look(state: &StateDir, run: &RunId) -> Option<RunRow> {
         Err(_) if driven && row.total == 0 => return None, // it is being made
         Err(error) => row.problem = Some(error.to_string()),
     }
-    if row.status == RunStatus::Running && !driven {
-        row.status = RunStatus::Interrupted;
-    }
-    if row.status != RunStatus::Running {
+    (row.status, row.blocked) = stands(state, run, row.status, driven);
+    if !driven {
         row.running = 0;
     }
     Some(row)
+}
+
+/// How a run stands whose journal ends with `recorded`: a journal cannot tell that its writer died or waits for the machine.
+pub fn stands(
+    state: &StateDir,
+    run: &RunId,
+    recorded: RunStatus,
+    driven: bool,
+) -> (RunStatus, Option<Blocked>) {
+    match blocked(state, run).filter(|_| !recorded.is_end()) {
+        Some(why) => (RunStatus::Blocked, Some(why)),
+        None if recorded == RunStatus::Running && !driven => (RunStatus::Interrupted, None),
+        None => (recorded, None),
+    }
 }
 
 fn open_file(path: &Path) -> Result<Connection, Error> {

@@ -14,7 +14,7 @@ use crate::record::{Chain, Record, encode, join_ids};
 use crate::state::{begin_making, end_making, private_file};
 use crate::stopped::end_if_stopped;
 use crate::tip::{Tip, TipFile};
-use crate::{Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
+use crate::{Blocked, Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
 use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi, params};
@@ -225,8 +225,7 @@ impl Sqlite {
     fn refused(&mut self, error: rusqlite::Error) -> Error {
         let error = refusal(&self.reader.path, error);
         match &error {
-            Error::DiskFull { .. } => self.ballast.release(),
-            Error::Busy { .. } => {}
+            Error::DiskFull { .. } | Error::Busy { .. } => {}
             other => self.poison(describe(other)),
         }
         error
@@ -293,6 +292,15 @@ impl Journal for Sqlite {
         // A beat that cannot be written makes the owner look absent; what it appends is checked all the same.
         self.lock.announce(self.epoch).ok();
         Ok(())
+    }
+
+    fn blocked(&mut self, why: Option<Blocked>) {
+        self.lock.block(why);
+        self.lock.announce(self.epoch).ok();
+    }
+
+    fn spend_ballast(&mut self) {
+        self.ballast.release();
     }
 
     fn inbox_changed(&mut self) -> bool {
