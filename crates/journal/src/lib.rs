@@ -20,6 +20,7 @@
 mod ballast;
 pub mod disk;
 mod error;
+mod file_system;
 mod inbox;
 mod index;
 mod journal;
@@ -36,6 +37,7 @@ mod tip;
 mod writer;
 
 pub use error::{Error, Missing, Unsuitable};
+pub use file_system::{FileSystem, Probe};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId};
 pub use index::{Index, Prune, RunRow, stands, summarize};
 pub use journal::Journal;
