@@ -43,7 +43,9 @@ impl Specimen {
     }
 
     fn with(last: u64, end: fn(Sqlite)) -> Specimen {
-        let disk = Disk::new();
+        let folder = in_memory();
+        let state = StateDir::open(folder.path().join("state")).unwrap();
+        let disk = Disk { folder, state, run: RunId("20261115-101532-7k3q".into()) };
         let mut journal = disk.create();
         let (event, blob) = blob_of(1, 6000);
         journal.append(std::slice::from_ref(&event), std::slice::from_ref(&blob), &[]).unwrap();
@@ -67,9 +69,7 @@ impl Specimen {
 
     /// A copy of its own for a thread, in memory where there is such a place.
     fn copy(&self) -> Copy<'_> {
-        let memory = Path::new("/dev/shm");
-        let folder =
-            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+        let folder = in_memory();
         let state = StateDir::open(folder.path().join("state")).unwrap();
         fs::create_dir(state.run_dir(&self.run)).unwrap();
         for (name, bytes) in &self.files {
@@ -77,6 +77,12 @@ impl Specimen {
         }
         Copy { specimen: self, state, _folder: folder }
     }
+}
+
+/// A folder in memory where there is such a place: nothing here is about the disk.
+fn in_memory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
 struct Copy<'a> {
