@@ -49,6 +49,12 @@ pub const USER: &str = "USER";
 pub const TEST_CLOCK_JUMP: &str = "CONVOKE_TEST_CLOCK_JUMP";
 /// A file that says how many seconds the machine has slept; as above.
 pub const TEST_CLOCK_SLEPT: &str = "CONVOKE_TEST_CLOCK_SLEPT";
+/// The failpoint at which the program dies, `NAME` or `NAME:N` for the N-th time; only in a build for tests, so it is not listed.
+#[cfg(debug_assertions)]
+pub const FAILPOINT: &str = "CONVOKE_FAILPOINT";
+/// The file in which such a build counts how often each failpoint is reached.
+#[cfg(debug_assertions)]
+pub const FAILPOINT_COUNTS: &str = "CONVOKE_FAILPOINT_COUNTS";
 
 /// The whole list.
 pub const LIST: &[Variable] = &[

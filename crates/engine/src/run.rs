@@ -7,10 +7,13 @@ use crate::clock::Clock;
 use crate::core::{Core, Effect};
 use crate::error::EngineError;
 use crate::fact::{CapacityFact, Fact, What};
+use crate::failpoints;
 use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
 use crate::project::Projects;
+use crate::snapshot::{Keeper, RULES};
 use crate::tenure::Tenure;
+use convoke_failpoint::failpoint;
 use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
 use convoke_model::hash::HashMap;
@@ -56,6 +59,8 @@ pub struct Run {
     pub(crate) mail: Vec<Fact>,
     /// What the run begins with, not on disk yet.
     pub(crate) opening: Vec<Stamped>,
+    /// Has snapshots taken, for a quick start of the next owner.
+    pub(crate) snapshots: Keeper,
 }
 
 impl Run {
@@ -89,11 +94,14 @@ impl Run {
 
     /// Tells how capacity was used, keeps what was learned about it, and tells projects what they may forget.
     async fn concluded(&mut self, outcome: Outcome) -> Outcome {
+        failpoint!("engine.end.before_settling");
         self.settle_projects(outcome.status).await;
+        failpoint!("engine.end.settled");
         self.tell_metrics();
         if let Some(back) = self.core.permits.leave() {
             self.with_client(|client| client.give_back(back));
         }
+        failpoint!("engine.end.left_capacity");
         let now = self.clock.now();
         let durations = self.core.permits.paths.durations(&self.core.scheduler, now);
         Outcome { learned: self.core.permits.learned(now), durations, ..outcome }
@@ -107,6 +115,7 @@ impl Run {
     }
 
     fn perform(&mut self, effect: Effect) {
+        failpoints::before_effect(&effect);
         match effect {
             Effect::Launch(task, assignment, terms) => self.attempts.launch(task, *assignment, terms),
             Effect::Abort(task) => self.attempts.abort(task),
@@ -154,8 +163,11 @@ impl Run {
             return Ok(());
         }
         let append = Append { events: all, blobs: self.core.store.take_pending(), consumed };
+        failpoints::before_commit(&append.events);
         let events = self.make_durable(append).await?;
+        failpoints::after_commit(&events);
         self.tenure.note();
+        self.snapshots.note(&events);
         if let Some(watchers) = &self.watchers {
             let _ = watchers.send(Notice::Committed(events.into()));
         }
@@ -246,6 +258,9 @@ impl Run {
             let _ = reply.send(heard.unwrap_or_else(|error| (Vec::new(), Err(error))));
         });
         let (messages, beat) = answer.await.unwrap_or((Vec::new(), Ok(())));
+        if !messages.is_empty() {
+            failpoint!("engine.inbox.heard");
+        }
         self.lost = beat.err().filter(|error| matches!(error, convoke_journal::Error::Fenced { .. }));
         let at = self.clock.now();
         messages.into_iter().map(|message| fact_of(message, at)).collect()
@@ -289,9 +304,10 @@ impl Run {
     async fn fold_again(&mut self) -> Result<(), EngineError> {
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.ask(move |journal| {
-            let _ = reply.send(journal.and_then(|journal| journal.read_all()));
+            let _ = reply.send(journal.and_then(|journal| journal.recover(RULES)));
         });
         let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
+        failpoint!("engine.cut_off.history_read");
         let scheduler = crate::setup::fold_into(self.core.scheduler.begun_anew(), history)?;
         self.core.continue_from(scheduler);
         Ok(())

@@ -12,10 +12,12 @@ use crate::error::EngineError;
 use crate::handle::{Handle, Watch};
 use crate::project::Project;
 use crate::run::{METRICS_PERIOD, Run};
+use crate::snapshot::{Keeper, RULES, is_boundary};
 use crate::store::Store;
 use crate::tenure::Tenure;
 use convoke_agent::Executor;
 use convoke_capacity::Capacity;
+use convoke_failpoint::failpoint;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{
     Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped,
@@ -96,10 +98,13 @@ pub struct Options {
 
 /// Prepares a run: replays what there is and says what is about to happen. Nothing is on disk before `drive`.
 pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
-    let history = setup.journal.read_all()?;
+    let history = setup.journal.recover(RULES)?;
+    let snapshots = Keeper::new(setup.journal.snapshot_taker(), &history);
     let clock = setup.clock.after(&history);
     let now = clock.now();
+    failpoint!("engine.prepare.history_read");
     end_leftovers(&history, &*setup.leftovers);
+    failpoint!("engine.prepare.leftovers_ended");
     let Options { pid, host, .. } = &setup.options;
     let (epoch, uptime) = (setup.journal.epoch(), clock.uptime(now));
     let owned = Event::RunOwned { epoch, pid: *pid, host: host.clone(), uptime };
@@ -161,7 +166,9 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         next_metrics: tokio::time::Instant::now() + METRICS_PERIOD,
         mail: Vec::new(),
         opening,
+        snapshots,
     };
+    failpoint!("engine.prepare.done");
     Ok((run, handle, watch))
 }
 
@@ -207,6 +214,10 @@ pub fn replay(
         Changes::None => plan,
         Changes::Accept { before } => before,
     };
+    let reopens = |stamped: &Stamped| matches!(stamped.event, Event::RunFinished { .. });
+    if matches!(changes, Changes::None) && !history.iter().any(reopens) {
+        return Ok((fold(plan, history)?, Vec::new())); // the usual case needs no second fold, and no copy for it
+    }
     let mut state = fold(written_under, history.clone())?;
     let (mut opening, mut ended) = (Vec::new(), None);
     if state.finished().is_some() {
@@ -269,6 +280,10 @@ fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError
 
 /// The same, into a scheduler that has seen nothing yet.
 pub fn fold_into(mut scheduler: Scheduler, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
+    if !events.iter().any(|stamped| is_boundary(&stamped.event)) {
+        events.iter().try_for_each(|event| scheduler.apply(event))?;
+        return Ok(scheduler);
+    }
     let spent = Spending::of(&events).by_task();
     let kept = replayable(events);
     kept.iter().try_for_each(|event| scheduler.apply(event))?;
@@ -287,7 +302,7 @@ fn end_leftovers(history: &[Stamped], end: &(dyn Fn(u32, u64) + Send + Sync)) {
     let mut alive = HashMap::new();
     for stamped in history {
         match &stamped.event {
-            Event::ProcessStarted { task, pid, start, .. } => {
+            Event::ProcessStarted { task, pid, start, survives: false, .. } => {
                 alive.insert(task.clone(), (*pid, *start));
             }
             Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {

@@ -8,6 +8,7 @@
 //! runs/<id>/owner.lock     names the owner process, which holds it        owner
 //! runs/<id>/inbox.db       what other processes say to the run            inbox
 //! runs/<id>/tip            how far appends were acknowledged              tip
+//! runs/<id>/snapshots/     shorter histories; can be deleted            sqlite
 //! runs/<id>/ballast        room for the last words on a full disk         ballast
 //! ```
 //!
@@ -45,7 +46,10 @@ pub use memory::Memory;
 pub use owner::{Blocked, Held, Owner, blocked, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
-pub use sqlite::{Reader, Repaired, RunMeta, Sqlite, TakenOver, Verified, repair, verify};
+pub use sqlite::{
+    Compact, Reader, Repaired, RunMeta, SnapshotTaker, Sqlite, TakenOver, Verified, repair, verify,
+    verify_snapshots,
+};
 pub use state::{StateDir, private_file, replace_durably, replace_private, write_private};
 pub use stopped::start_of;
 pub use writer::{Append, Writer};

@@ -8,6 +8,7 @@
 use crate::disk;
 use crate::state::private_file;
 use crate::{Error, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::{RunId, clock_offset};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -137,6 +138,7 @@ impl OwnerLock {
             let file = private_file(&path)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if is_at(&file, &path) => {
+                    failpoint!("owner.lock.taken");
                     return OwnerLock::new(file, path, owner).announced(None);
                 }
                 Ok(()) => continue,
@@ -190,6 +192,7 @@ impl OwnerLock {
             Err(Errno::WOULDBLOCK) => return Err(refused(look())),
             Err(errno) => return Err(Error::io("lock", &turn_path)(errno.into())),
         }
+        failpoint!("owner.seize.turn_taken");
         // Another process may have been first.
         let holder = look();
         if holder.silent_for(owner).is_none_or(|silence| silence < lease) {
@@ -200,7 +203,9 @@ impl OwnerLock {
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|errno| Error::io("lock", &fresh)(errno.into()))?;
         let lock = OwnerLock::new(file, path.clone(), owner).announced(None)?;
+        failpoint!("owner.seize.lock_made");
         std::fs::rename(&fresh, &path).map_err(Error::io("replace", &path))?;
+        failpoint!("owner.seize.lock_replaced");
         Ok((lock, holder))
     }
 
@@ -221,10 +226,12 @@ impl Drop for OwnerLock {
     fn drop(&mut self) {
         // Only for processes that look: an empty file says at once that there is no owner. A run that is blocked stays so, in
         // bytes that the file has already.
+        failpoint!("owner.lock.before_release");
         match self.blocked.get() {
             Some(_) => drop(self.write(&Held { blocked: self.blocked.get(), ..Held::default() })),
             None => drop(self.file.set_len(0)),
         }
+        failpoint!("owner.lock.emptied");
     }
 }
 

@@ -15,4 +15,5 @@ mod ownership;
 mod project;
 mod read_only;
 mod round_trip;
+mod snapshots;
 mod speed;

@@ -18,7 +18,7 @@ mod view;
 pub use composite::goal::NOT_ACHIEVED;
 pub use composite::{Composite, Step};
 pub use decide::Launch;
-pub use fold::IllegalEvent;
+pub use fold::{IllegalEvent, begins_ownership};
 pub use outputs::Outputs;
 pub use resume::{Changed, NotReopened, Reopening, changed, reopen, replayable};
 pub use scheduler::{Command, Scheduler, Turn};

@@ -146,11 +146,15 @@ impl Summary {
 
     fn add_task(&mut self, event: &Event) {
         match event {
-            Event::AttemptStarted { task, .. } => self.set(task, Task::Running),
+            Event::AttemptStarted { task, .. } | Event::ProbeStarted { task, .. } => {
+                self.set(task, Task::Running)
+            }
             Event::TaskStarted { task, .. }
             | Event::AttemptFailed { task, .. }
             | Event::AttemptSuspended { task, .. }
             | Event::AttemptLost { task, .. }
+            | Event::AttemptDetached { task, .. }
+            | Event::EffectProbed { task, .. }
             | Event::GateOpened { task, .. }
             | Event::TaskSkipped { task, .. }
             | Event::TaskCancelled { task, .. } => self.set(task, Task::Open),
