@@ -48,3 +48,8 @@ fn pretended_sleep() -> Duration {
     let text = file.and_then(|file| std::fs::read_to_string(file).ok());
     Duration::from_secs(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0))
 }
+
+/// A moment before another.
+pub fn before(now: Timestamp, age: Duration) -> Timestamp {
+    Timestamp(now.0.saturating_sub(u64::try_from(age.as_micros()).unwrap_or(u64::MAX)))
+}
