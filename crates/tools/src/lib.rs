@@ -14,6 +14,7 @@ mod mcp;
 mod process;
 mod programs;
 mod silence;
+mod surviving;
 
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
@@ -22,3 +23,4 @@ pub use environment::Environment;
 pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;
 pub use programs::Workers;
+pub use surviving::{Alone, alone, end_alone};

@@ -64,7 +64,7 @@ words! {
     TerminateStatus { "success" => Success, "failed" => Failed }
     Requires { "success" => Success, "completed" => Completed, "any" => Any }
     Backoff { "fixed" => Fixed, "exponential" => Exponential }
-    OnUnknown { "retry" => Retry, "ask" => Ask, "fail" => Fail }
+    OnUnknown { "retry" => Retry, "probe" => Probe, "ask" => Ask, "fail" => Fail }
     Priority { "critical" => Critical, "high" => High, "normal" => Normal, "low" => Low, "background" => Background }
     QueueClass { "interactive" => Interactive, "standard" => Standard, "batch" => Batch }
     VoteWord { "majority" => Majority, "unanimous" => Unanimous, "threshold" => Threshold, "ranked" => Ranked }

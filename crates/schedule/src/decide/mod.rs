@@ -358,6 +358,13 @@ impl State {
         survives && is_command && self.tasks[task].cancelling.is_none()
     }
 
+    /// Whether the next attempt attaches to a command that goes on without an engine.
+    pub fn attaches(&self, task: TaskIx) -> bool {
+        let waits =
+            matches!(self.tasks[task].state, TaskState::Ready | TaskState::Held | TaskState::Backoff(_));
+        self.goes_on_alone(task) || waits && self.tasks[task].detached
+    }
+
     /// Whether a probe of the task is under way.
     pub fn is_probing(&self, task: TaskIx) -> bool {
         self.tasks[task].probe == ProbeState::Asked

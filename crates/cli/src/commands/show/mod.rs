@@ -5,6 +5,7 @@ mod capacity;
 mod children;
 mod contract;
 mod conversation;
+mod effects;
 mod goal;
 mod json;
 mod metrics;
@@ -80,6 +81,7 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     };
     let shown = Shown::open(console, &state, &run.0)?;
     match &args.task {
+        None if args.effects => shown.print_effects(console, &state, args.format)?,
         None => shown.print_run(console, args.format)?,
         Some(name) => match &args.kept {
             Some(kept) => shown.print_kept(console, name, kept, args.format)?,
