@@ -288,6 +288,11 @@ pub fn fold_into(mut scheduler: Scheduler, events: Vec<Stamped>) -> Result<Sched
         return Ok(scheduler);
     }
     let spent = Spending::of(&events).by_task();
+    for stamped in &events {
+        if let Event::GateOpened { task, question, .. } = &stamped.event {
+            scheduler.has_asked(task, *question);
+        }
+    }
     let kept = replayable(events);
     kept.iter().try_for_each(|event| scheduler.apply(event))?;
     let counted = Spending::of(&kept).by_task();

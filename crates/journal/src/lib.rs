@@ -39,7 +39,7 @@ mod writer;
 
 pub use error::{Error, Missing, Unsuitable};
 pub use file_system::{FileSystem, Probe};
-pub use inbox::{Inbox, InboxMessage, Message, MessageId};
+pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
 pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, stands, summarize};
 pub use journal::Journal;
 pub use memory::Memory;

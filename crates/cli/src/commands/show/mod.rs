@@ -20,6 +20,7 @@ use crate::args::{Format, ShowArgs};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::gate;
 use crate::paint::Paint;
 use crate::stored::{self, Stored};
 use crate::view::PartialMerges;
@@ -187,9 +188,11 @@ impl Shown {
     }
 
     /// The last answer to a gate, and its author.
-    fn answer(&self, id: &TaskId) -> Option<(&Payload, &str)> {
+    fn answer(&self, id: &TaskId) -> Option<(&Payload, String)> {
         self.stored.events.iter().rev().find_map(|stamped| match &stamped.event {
-            Event::GateAnswered { task, answer, by } if task == id => Some((answer, by.as_str())),
+            Event::GateAnswered { task, answer, by, from, .. } if task == id => {
+                Some((answer, gate::author(by, from.as_deref())))
+            }
             _ => None,
         })
     }
