@@ -20,14 +20,16 @@ mod values;
 pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
-pub use inspecting::{EventsArgs, PruneArgs, RepairArgs, RunsArgs, ShowArgs, VerifyArgs};
+pub use inspecting::{
+    DiffArgs, EventsArgs, PruneArgs, RepairArgs, ReplayArgs, RunsArgs, ShowArgs, VerifyArgs,
+};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{AnswerArgs, AttachArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
 pub use tooling::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
     ProjectAction, ProjectArgs,
 };
-pub use values::Spending;
+pub use values::{Spending, age, size};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -135,11 +137,15 @@ pub enum Command {
     Instances(FormatArgs),
     /// Print the events of a run
     Events(EventsArgs),
+    /// Say why two runs differ: causes apart from what follows from them
+    Diff(DiffArgs),
+    /// Show a past run again, as it was seen live
+    Replay(ReplayArgs),
     /// Check a run's journal, from the first event to the last
     Verify(VerifyArgs),
     /// Bring a damaged run back to its longest beginning that verifies; the damaged files are kept
     Repair(RepairArgs),
-    /// Remove old runs that have ended
+    /// Remove runs that have ended, by age, count, size and status
     Prune(PruneArgs),
     /// Ask a run to stop
     Stop(StopArgs),

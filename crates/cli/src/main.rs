@@ -1,6 +1,7 @@
 //! The `convoke` command: reads the command line, does what it says, and ends with a code that scripts can rely on.
 
 mod args;
+mod caller;
 mod cassette;
 mod changes;
 mod clock;
@@ -18,6 +19,7 @@ mod given;
 mod notifying;
 mod plan_text;
 mod printing;
+mod retention;
 mod stored;
 mod subject;
 mod view;

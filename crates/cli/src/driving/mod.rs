@@ -18,6 +18,7 @@ pub mod resources;
 mod run_context;
 mod signals;
 mod spending;
+pub mod survivors;
 mod tools;
 mod watchdog;
 mod work_sharing;
@@ -26,12 +27,14 @@ use spending::day_budgets;
 pub use spending::{admission, prices};
 
 use crate::args::RunFlags;
+use crate::clock;
 use crate::console::Console;
 use crate::detaching;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::notifying::Notifier;
-use crate::stored::Stored;
+use crate::retention;
+use crate::stored::{self, Stored};
 use crate::view::{Doing, State};
 use crate::watch::{Update, is_live};
 use conclusion::Ended;
@@ -39,7 +42,7 @@ use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
 };
 use convoke_failpoint::failpoint;
-use convoke_journal::{Sqlite, StateDir};
+use convoke_journal::{Sqlite, StateDir, stands};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use run_context::RunContext;
@@ -110,6 +113,8 @@ impl Drive<'_> {
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
+        stored::note_line(state, run);
+        retention::after_a_run(console, state);
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
         exit
@@ -124,6 +129,7 @@ impl Drive<'_> {
         let resumed = matches!(start, Start::Resume(_));
         let context =
             RunContext { console, state: &state, plan: &plan, equipment: &equipment, flags, run, resumed };
+        equipment.record_commands(survivors::folder(&state, run));
         let projects = project::of_run(console, &plan, run)?;
         let options = context.options();
         let capacity = context.capacity(&options)?;
@@ -139,7 +145,7 @@ impl Drive<'_> {
             leftovers: Arc::new(|pid, start| {
                 convoke_tools::end_leftovers(pid, start);
             }),
-            clock: Clock::system(),
+            clock: Clock::of(clock::machine(&stored::ourselves().boot)),
         };
         let (mut engine, handle, notices) = match prepare(setup) {
             Err(EngineError::Ended(_)) => return Ok(None),
@@ -178,6 +184,7 @@ impl Drive<'_> {
         failpoint!("run.driven");
         if let Ok(outcome) = &outcome {
             LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
+            survivors::forget(&state, run, outcome.status);
         }
         equipment.close().await;
         failpoint!("run.closed");
@@ -217,9 +224,7 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
         Some(output) => stored.text(output)?,
         None => None,
     };
-    // No process drives it: one that ended without a final status was interrupted.
-    let status =
-        report.status.filter(|status| *status != RunStatus::Running).unwrap_or(RunStatus::Interrupted);
+    let (status, _) = stands(state, run, report.status.unwrap_or(RunStatus::Running), false);
     let (learned, durations) = Default::default();
     let waiting = if status == RunStatus::Parked { stored.waiting() } else { Vec::new() };
     let failure = report.failure;
@@ -302,11 +307,13 @@ impl Listeners<'_> {
                 self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
                 drop(self.updates.send(Update::Events(events)));
             }
-            Notice::Paused { why, at_most } => {
+            Notice::Paused { why, on, at_most } => {
+                drop(self.updates.send(Update::Blocked(Some(on))));
                 self.notifier.paused(&why).into_iter().for_each(|untold| self.remark(untold));
                 self.remark(paused(&why, at_most));
             }
             Notice::Resumed { seconds } => {
+                drop(self.updates.send(Update::Blocked(None)));
                 self.remark(format!("the run goes on after a pause of {seconds} s"))
             }
             Notice::Metrics(metrics) => metrics.publish(self.state, self.run),

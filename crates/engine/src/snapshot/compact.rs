@@ -12,7 +12,7 @@ use convoke_model::{Event, JsonText, LimitReason, Payload, Stamped, TaskId, Usag
 use convoke_schedule::begins_ownership;
 
 /// Which rules these are. A snapshot made by others is not used; with every change of what is left out this grows.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;
 
 /// Microseconds of a day: budgets of a day are counted by the day on which usage became known.
 const DAY: u64 = 24 * 60 * 60 * 1_000_000;
@@ -30,8 +30,14 @@ pub fn compact(events: Vec<Stamped>) -> Vec<Stamped> {
 
 /// Whether an event may be left out one day: what a snapshot is worth is told by how many of these there are.
 pub(crate) fn is_passing(event: &Event) -> bool {
-    let counted =
-        matches!(event, Event::TurnRecorded { .. } | Event::ToolCalled { .. } | Event::CallReserved { .. });
+    let counted = matches!(
+        event,
+        Event::TurnRecorded { .. }
+            | Event::ToolCalled { .. }
+            | Event::CallReserved { .. }
+            | Event::EffectClaimed { .. }
+            | Event::EffectCommitted { .. }
+    );
     counted || is_told_only(event)
 }
 
@@ -64,16 +70,26 @@ fn pinned(events: &[Stamped]) -> Vec<bool> {
 
 /// Calls of a tool that the same task has called before: that it did so again changes nothing.
 fn repeated(events: &[Stamped]) -> Vec<bool> {
-    let mut called: HashSet<(&TaskId, &str)> = HashSet::default();
+    let mut called: HashMap<&TaskId, HashSet<&str>> = HashMap::default();
     let mut repeated = Vec::with_capacity(events.len());
     for Stamped { event, .. } in events {
-        // A task that begins anew has called nothing.
-        if is_boundary(event) {
-            called.clear();
-        }
-        let call =
-            if let Event::ToolCalled { task, tool, .. } = event { Some((task, &**tool)) } else { None };
-        repeated.push(call.is_some_and(|call| !called.insert(call)));
+        let again = match event {
+            // What a task that has not begun is said to have called is no call of its.
+            Event::AttemptStarted { task, .. } => {
+                called.entry(task).or_default();
+                false
+            }
+            Event::ToolCalled { task, tool, .. } => {
+                called.get_mut(task).is_some_and(|known| !known.insert(tool))
+            }
+            // A task that begins anew has called nothing.
+            event if is_boundary(event) => {
+                called.clear();
+                false
+            }
+            _ => false,
+        };
+        repeated.push(again);
     }
     repeated
 }
@@ -92,10 +108,10 @@ struct Later {
 /// What stays of the turn records of an attempt that succeeded: its conversation is over, its usage counts.
 #[derive(Default)]
 struct Records {
-    /// One for each day, by its place in `kept`.
-    by_day: HashMap<u64, usize>,
-    /// Whether one of them stays: it says that an earlier answer was acted on.
-    has_last: bool,
+    /// One for each day and attempt, by its place in `kept`.
+    by_day: HashMap<(u64, u32), usize>,
+    /// Attempts of which one stays: it says that what was known for the turn was acted on.
+    has_last: HashSet<u32>,
 }
 
 impl Later {
@@ -115,7 +131,9 @@ impl Later {
     fn is_over(&self, event: &Event) -> bool {
         match event {
             Event::CallReserved { task, .. } => self.settled.get(task) == Some(&true),
-            Event::ProcessStarted { task, .. } => self.finished.contains_key(task),
+            Event::ProcessStarted { task, .. }
+            | Event::EffectClaimed { task, .. }
+            | Event::EffectCommitted { task, .. } => self.finished.contains_key(task),
             _ => false,
         }
     }
@@ -127,9 +145,9 @@ impl Later {
                 self.finished.insert(task.clone(), Records::default());
                 self.settled.insert(task.clone(), true);
             }
-            Event::TurnRecorded { task, .. } => {
+            Event::TurnRecorded { task, attempt, .. } => {
                 if let Some(records) = self.finished.get_mut(task).filter(|_| pinned) {
-                    records.has_last = true;
+                    records.has_last.insert(*attempt);
                 }
                 self.settled.insert(task.clone(), true);
             }
@@ -147,34 +165,34 @@ impl Later {
         }
     }
 
-    /// The task and usage of a turn record whose conversation is over.
-    fn shortened(&self, stamped: &Stamped) -> Option<(TaskId, Usage)> {
+    /// The task, attempt and usage of a turn record whose conversation is over.
+    fn shortened(&self, stamped: &Stamped) -> Option<(TaskId, u32, Usage)> {
         match &stamped.event {
-            Event::TurnRecorded { task, usage, .. } if self.finished.contains_key(task) => {
-                Some((task.clone(), *usage))
+            Event::TurnRecorded { task, attempt, usage, .. } if self.finished.contains_key(task) => {
+                Some((task.clone(), *attempt, *usage))
             }
             _ => None,
         }
     }
 
-    /// Counts a record with a later one of its day; the last one of a day, and of all, stays without its words.
-    fn merge(&mut self, mut stamped: Stamped, (task, used): (TaskId, Usage)) {
+    /// Counts a record with a later one of its attempt and day; the last one of each stays, without its words.
+    fn merge(&mut self, mut stamped: Stamped, (task, attempt, used): (TaskId, u32, Usage)) {
         let Some(records) = self.finished.get_mut(&task) else { return };
-        let day = stamped.at.0 / DAY;
+        let day = (stamped.at.0 / DAY, attempt);
         if let Some(Event::TurnRecorded { usage, .. }) =
             records.by_day.get(&day).map(|at| &mut self.kept[*at].event)
         {
             *usage += used;
             return;
         }
-        if records.has_last && used.is_zero() {
+        let is_last = records.has_last.insert(attempt);
+        if !is_last && used.is_zero() {
             return;
         }
         if let Event::TurnRecorded { piece, kept, .. } = &mut stamped.event {
             *piece = Payload::Inline(JsonText::of(&()));
             kept.clear();
         }
-        records.has_last = true;
         records.by_day.insert(day, self.kept.len());
         self.kept.push(stamped);
     }
@@ -221,7 +239,7 @@ mod tests {
     }
 
     fn owned() -> Event {
-        Event::RunOwned { epoch: 2, pid: 1, host: "h".into() }
+        Event::RunOwned { epoch: 2, pid: 1, host: "h".into(), uptime: None }
     }
 
     fn numbers(events: Vec<Event>) -> Vec<u64> {

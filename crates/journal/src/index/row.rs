@@ -1,7 +1,10 @@
 //! What a listing says about a run, as a fold of its events.
 
+use crate::Blocked;
 use convoke_model::excerpt::{clipped, one_line};
-use convoke_model::{Absences, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{
+    Absences, Event, Payload, RunId, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -38,6 +41,14 @@ pub struct RunRow {
     pub failed: u64,
     /// The process that drives it, or did last.
     pub pid: Option<u32>,
+    /// What of the machine it waits for, where it is blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blocked>,
+    /// The number of its last event.
+    pub events: u64,
+    /// The run that it was forked from. That one is kept for as long as this one is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<RunId>,
     /// Why its journal could not be read to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -58,8 +69,24 @@ fn head(sentence: &str) -> String {
     clipped(&one_line(sentence), SENTENCE)
 }
 
+/// Characters of a run's inputs that a search looks at.
+const INPUTS: usize = 2_000;
+
+/// What the user attached to the run, and the beginning of what it was given.
+fn words(started: &RunStarted) -> String {
+    let metadata = started.metadata.iter().map(|(key, value)| match value.as_str() {
+        Some(text) => format!("{key}={text}\n"),
+        None => format!("{key}={value}\n"),
+    });
+    let inputs = match &started.inputs {
+        Payload::Inline(inputs) => clipped(inputs.as_str(), INPUTS),
+        _ => String::new(),
+    };
+    metadata.collect::<String>() + &inputs
+}
+
 /// How a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Task {
     Open,
     Running,
@@ -67,9 +94,12 @@ enum Task {
     Failed,
 }
 
-/// A line in the making.
+/// A line in the making. It can be put aside and gone on with when there are more events.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Summary {
     row: RunRow,
+    /// What a search looks at besides the line.
+    words: String,
     tasks: HashMap<TaskId, Task>,
     absences: Absences,
 }
@@ -92,17 +122,32 @@ impl Summary {
             done: 0,
             failed: 0,
             pid: None,
+            blocked: None,
+            events: 0,
+            base: None,
             problem: None,
         };
-        Summary { row, tasks: HashMap::new(), absences: Absences::default() }
+        Summary { row, words: String::new(), tasks: HashMap::new(), absences: Absences::default() }
     }
 
     pub fn add(&mut self, stamped: &Stamped) {
         self.absences.take(stamped);
         self.row.last_at = stamped.at;
+        self.row.events = stamped.seq;
         self.add_run(stamped);
         self.add_task(&stamped.event);
         self.add_usage(&stamped.event);
+    }
+
+    /// The number of the last event that was added.
+    pub fn events(&self) -> u64 {
+        self.row.events
+    }
+
+    /// What a search looks at, in small letters.
+    pub fn words(&self) -> String {
+        let RunRow { id, workflow, file, folder, .. } = &self.row;
+        [&id.0, workflow.as_str(), file, folder, &self.words].join("\n").to_lowercase()
     }
 
     pub fn row(mut self) -> RunRow {
@@ -127,13 +172,14 @@ impl Summary {
                 row.file.clone_from(&started.file);
                 row.folder.clone_from(&started.folder);
                 row.started_at = stamped.at;
+                self.words = words(started);
             }
             Event::RunOwned { pid, .. } => row.pid = Some(*pid),
             Event::RunReopened { .. } => (row.status, row.finished_at) = (RunStatus::Running, None),
             Event::RunParked { .. } => row.status = RunStatus::Parked,
             Event::RunInterrupted { .. } => row.status = RunStatus::Interrupted,
             Event::RunFinished { status, .. } => (row.status, row.finished_at) = (*status, Some(stamped.at)),
-            Event::Noted { .. } | Event::HookRendered { .. } => {}
+            Event::Noted { .. } | Event::HookRendered { .. } | Event::MachineSlept { .. } => {}
             _ if row.status.is_end() => {}
             _ => row.status = RunStatus::Running,
         }

@@ -117,6 +117,17 @@ impl Reader {
         self.chain_before(i64::MAX as u64)
     }
 
+    /// The number of the last event; 0 if there is none or the end cannot be read.
+    pub fn last(&self) -> u64 {
+        self.end().map_or(0, |chain| chain.next - 1)
+    }
+
+    /// The hash of the record that ends with this event; `None` if none does.
+    pub(crate) fn ends_at(&self, seq: u64) -> Option<Hash> {
+        let chain = self.chain_before(seq.checked_add(1)?).ok()?;
+        (seq > 0 && chain.next == seq + 1).then_some(chain.hash)
+    }
+
     /// Whether there should be a tip and is none that can be read. A process that dies between its first commit and the note
     /// of it leaves an empty file.
     pub(super) fn lacks_tip(&self) -> Result<bool, Error> {
