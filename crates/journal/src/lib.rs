@@ -18,6 +18,7 @@
 //! Invariants: what `append` acknowledged is on the disk; a journal is one chain of records, each bound to the one
 //! before by a hash; only the owner of the newest epoch appends; an inbox message is neither lost nor applied twice.
 
+mod archive;
 mod ballast;
 pub mod disk;
 mod error;
@@ -36,6 +37,7 @@ mod stopped;
 mod tip;
 mod writer;
 
+pub use archive::{Exported, Imported, export, import};
 pub use error::{Error, Missing, Unsuitable};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId};
 pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, summarize};

@@ -22,7 +22,7 @@ mod tooling;
 mod work;
 
 pub use storage::prune::conclusion as prune_conclusion;
-use storage::{prune, repair, runs, verify};
+use storage::{export, import, prune, repair, runs, verify};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 
 use crate::args::{Cli, Command, ConfigCommand};
@@ -48,6 +48,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Events(args) => events::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
+        Command::Export(args) => export::run(console, &args),
+        Command::Import(args) => import::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
         Command::Work(args) => work::run(console, &args),
