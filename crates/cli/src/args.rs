@@ -21,7 +21,8 @@ pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, Sche
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
 pub use inspecting::{
-    EventsArgs, ExportArgs, ImportArgs, PruneArgs, RepairArgs, RunsArgs, ShowArgs, VerifyArgs,
+    DiffArgs, EventsArgs, ExportArgs, ImportArgs, PruneArgs, RepairArgs, ReplayArgs, RunsArgs, ShowArgs,
+    VerifyArgs,
 };
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{AnswerArgs, AttachArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
@@ -137,6 +138,10 @@ pub enum Command {
     Instances(FormatArgs),
     /// Print the events of a run
     Events(EventsArgs),
+    /// Say why two runs differ: causes apart from what follows from them
+    Diff(DiffArgs),
+    /// Show a past run again, as it was seen live
+    Replay(ReplayArgs),
     /// Check a run's journal, from the first event to the last
     Verify(VerifyArgs),
     /// Bring a damaged run back to its longest beginning that verifies; the damaged files are kept

@@ -14,6 +14,7 @@ mod common;
 mod contracts;
 mod conversations;
 mod corpus_like;
+mod diff;
 mod doctor;
 mod effects;
 mod goal_budgets;

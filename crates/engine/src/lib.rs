@@ -9,6 +9,7 @@ mod beginning;
 mod bounds;
 mod capacity;
 mod clock;
+pub mod compare;
 mod core;
 pub mod effects;
 mod error;

@@ -3,6 +3,7 @@
 //! One program for all files: each program more is linked, and compiles what they share, once more.
 
 mod budget_scopes;
+mod comparing;
 mod folds;
 mod goal_budget;
 mod goal_cost;

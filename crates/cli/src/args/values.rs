@@ -26,6 +26,19 @@ pub(super) fn last_pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// How many times quicker; no pauses at all are 0.
+pub(super) fn speed(text: &str) -> Result<f64, String> {
+    match text.trim() {
+        "max" => Ok(0.0),
+        number => number
+            .trim_end_matches('x')
+            .parse()
+            .ok()
+            .filter(|speed: &f64| speed.is_finite() && *speed >= 0.0)
+            .ok_or_else(|| format!("`{text}` is neither a number such as 10 nor `max`")),
+    }
+}
+
 pub(super) fn spending(text: &str) -> Result<Spending, String> {
     let wrong = || format!("`{text}` is neither dollars, such as 2.50, nor tokens, such as 200000t");
     let plain = text.trim().trim_start_matches('$').replace('_', "");

@@ -12,7 +12,7 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored;
 use crate::view::Outline;
-use crate::watch::{Asker, Hearer, Manner, Update, Watch};
+use crate::watch::{Asker, Hearer, Manner, Pace, Update, Watch};
 use convoke_journal::{Reader, StateDir, live_owner};
 use convoke_model::{RunId, Stamped};
 use convoke_plan::Plan;
@@ -138,6 +138,7 @@ impl<'a> Attached<'a> {
             texts: driving::texts(self.state, self.run),
             asker,
             guide: None,
+            pace: Pace::Live,
         }
     }
 }

@@ -18,11 +18,13 @@ mod show;
 mod stop;
 mod storage;
 mod test;
+mod time_travel;
 mod tooling;
 mod work;
 
 pub use storage::prune::conclusion as prune_conclusion;
 use storage::{export, import, prune, repair, runs, verify};
+use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 
 use crate::args::{Cli, Command, ConfigCommand};
@@ -46,6 +48,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Instances(args) => instances::run(console, args.format),
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
+        Command::Diff(args) => diff::run(console, &args),
+        Command::Replay(args) => replay::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
         Command::Export(args) => export::run(console, &args),

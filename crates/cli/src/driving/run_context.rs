@@ -9,7 +9,7 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored;
 use crate::view::Outline;
-use crate::watch::{Asker, Guide, History, Manner, Texts, Watch};
+use crate::watch::{Asker, Guide, History, Manner, Pace, Texts, Watch};
 use convoke_engine::{Breaker, Handle, LearnedStatistics, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{Payload, RunId};
@@ -68,6 +68,7 @@ impl RunContext<'_> {
             texts: texts(self.state, self.run),
             asker,
             guide: self.flags.guided.then(|| Guide::new(handle.clone(), stored::actor("terminal"))),
+            pace: Pace::Live,
         }
     }
 

@@ -92,10 +92,10 @@ struct Later {
 /// What stays of the turn records of an attempt that succeeded: its conversation is over, its usage counts.
 #[derive(Default)]
 struct Records {
-    /// One for each day, by its place in `kept`.
-    by_day: HashMap<u64, usize>,
-    /// Whether one of them stays: it says that an earlier answer was acted on.
-    has_last: bool,
+    /// One for each day and attempt, by its place in `kept`.
+    by_day: HashMap<(u64, u32), usize>,
+    /// Attempts of which one stays: it says that what was known for the turn was acted on.
+    has_last: HashSet<u32>,
 }
 
 impl Later {
@@ -127,9 +127,9 @@ impl Later {
                 self.finished.insert(task.clone(), Records::default());
                 self.settled.insert(task.clone(), true);
             }
-            Event::TurnRecorded { task, .. } => {
+            Event::TurnRecorded { task, attempt, .. } => {
                 if let Some(records) = self.finished.get_mut(task).filter(|_| pinned) {
-                    records.has_last = true;
+                    records.has_last.insert(*attempt);
                 }
                 self.settled.insert(task.clone(), true);
             }
@@ -147,34 +147,34 @@ impl Later {
         }
     }
 
-    /// The task and usage of a turn record whose conversation is over.
-    fn shortened(&self, stamped: &Stamped) -> Option<(TaskId, Usage)> {
+    /// The task, attempt and usage of a turn record whose conversation is over.
+    fn shortened(&self, stamped: &Stamped) -> Option<(TaskId, u32, Usage)> {
         match &stamped.event {
-            Event::TurnRecorded { task, usage, .. } if self.finished.contains_key(task) => {
-                Some((task.clone(), *usage))
+            Event::TurnRecorded { task, attempt, usage, .. } if self.finished.contains_key(task) => {
+                Some((task.clone(), *attempt, *usage))
             }
             _ => None,
         }
     }
 
-    /// Counts a record with a later one of its day; the last one of a day, and of all, stays without its words.
-    fn merge(&mut self, mut stamped: Stamped, (task, used): (TaskId, Usage)) {
+    /// Counts a record with a later one of its attempt and day; the last one of each stays, without its words.
+    fn merge(&mut self, mut stamped: Stamped, (task, attempt, used): (TaskId, u32, Usage)) {
         let Some(records) = self.finished.get_mut(&task) else { return };
-        let day = stamped.at.0 / DAY;
+        let day = (stamped.at.0 / DAY, attempt);
         if let Some(Event::TurnRecorded { usage, .. }) =
             records.by_day.get(&day).map(|at| &mut self.kept[*at].event)
         {
             *usage += used;
             return;
         }
-        if records.has_last && used.is_zero() {
+        let is_last = records.has_last.insert(attempt);
+        if !is_last && used.is_zero() {
             return;
         }
         if let Event::TurnRecorded { piece, kept, .. } = &mut stamped.event {
             *piece = Payload::Inline(JsonText::of(&()));
             kept.clear();
         }
-        records.has_last = true;
         records.by_day.insert(day, self.kept.len());
         self.kept.push(stamped);
     }

@@ -84,3 +84,54 @@ impl Drop for Keeper {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_journal::{Journal, Owner, RunMeta, Sqlite, StateDir};
+    use convoke_model::{Event, JsonText, RunId, TaskId, Timestamp};
+
+    fn journal(folder: &std::path::Path) -> Sqlite {
+        let state = StateDir::open(folder.join("state")).unwrap();
+        let meta = RunMeta { plan: JsonText::of(&1), source: JsonText::of(&2) };
+        let owner = Owner { pid: 1, start: None, host: "h".into(), boot: "b".into() };
+        Sqlite::create(&state, &RunId("r".into()), &meta, &owner).unwrap()
+    }
+
+    fn appended(journal: &mut Sqlite, count: u64, event: &Event) -> Vec<Stamped> {
+        let from = journal.next_seq();
+        let stamp = |seq| Stamped { seq, at: Timestamp(seq), event: event.clone() };
+        let events: Vec<_> = (from..from + count).map(stamp).collect();
+        journal.append(&events, &[], &[]).unwrap();
+        events
+    }
+
+    fn wait(keeper: &mut Keeper) -> Option<u64> {
+        keeper.under_way.take().and_then(|under_way| under_way.thread.join().unwrap())
+    }
+
+    #[test]
+    fn one_is_taken_once_enough_has_come_that_it_leaves_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = journal(folder.path());
+        let passing = Event::Blocked { task: TaskId("a".into()), on: "slots".into() };
+        let mut keeper = Keeper::new(journal.snapshot_taker(), &[]);
+        keeper.note(&appended(&mut journal, LEAST - 1, &passing));
+        assert!(keeper.under_way.is_none(), "it is not due yet");
+        keeper.note(&appended(&mut journal, 1, &passing));
+        assert_eq!(wait(&mut keeper), Some(1), "the last event stays");
+        assert_eq!(journal.recover(RULES).unwrap().len(), 1);
+        appended(&mut journal, 5, &passing);
+        assert_eq!(journal.recover(RULES).unwrap().len(), 6);
+    }
+
+    #[test]
+    fn events_that_all_count_are_worth_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = journal(folder.path());
+        let lasting = Event::AttemptStarted { task: TaskId("a".into()), attempt: 1, lease: None };
+        let mut keeper = Keeper::new(journal.snapshot_taker(), &[]);
+        keeper.note(&appended(&mut journal, 3 * LEAST, &lasting));
+        assert!(keeper.under_way.is_none());
+    }
+}
