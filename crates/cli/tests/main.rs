@@ -17,6 +17,7 @@ mod corpus_like;
 mod diff;
 mod doctor;
 mod effects;
+mod gates;
 mod goal_budgets;
 mod goal_digests;
 mod goal_interruptions;

@@ -38,6 +38,7 @@ pub use capacity::{
     midnight,
 };
 pub use clock::Clock;
+pub use convoke_journal::Reply;
 pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
 pub use error::EngineError;
 pub use fact::{CallReply, CapacityFact, Fact, Learned, What};

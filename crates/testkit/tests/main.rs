@@ -4,7 +4,9 @@
 
 mod budget_scopes;
 mod comparing;
+mod effects;
 mod folds;
+mod gates;
 mod goal_budget;
 mod goal_cost;
 mod goal_prompts;

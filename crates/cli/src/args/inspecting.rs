@@ -50,6 +50,9 @@ pub struct ShowArgs {
     /// Print a value that the task's conversation put aside, such as r1, and nothing else
     #[arg(long, value_name = "NAME", requires = "task", conflicts_with = "full")]
     pub kept: Option<String>,
+    /// List what the run did to the world: scripts and tool calls, each with its idempotency key and its outcome
+    #[arg(long, conflicts_with = "task")]
+    pub effects: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

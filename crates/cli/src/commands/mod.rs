@@ -34,6 +34,7 @@ use crate::failure::CommandFailure;
 
 /// Does what was asked.
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
+    crate::caller::may_give(&cli.command)?;
     match cli.command {
         Command::Run(args) => run::run(console, &args),
         Command::Goal(args) => goal::run(console, &args),
