@@ -326,7 +326,6 @@ impl Run {
             let _ = reply.send(journal.and_then(|journal| journal.recover(RULES)));
         });
         let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
-        failpoint!("engine.cut_off.history_read");
         let scheduler = crate::setup::fold_into(self.core.scheduler.begun_anew(), history)?;
         self.core.continue_from(scheduler);
         Ok(())
