@@ -22,6 +22,7 @@ mod archive;
 mod ballast;
 pub mod disk;
 mod error;
+mod file_system;
 mod inbox;
 mod index;
 mod journal;
@@ -39,11 +40,12 @@ mod writer;
 
 pub use archive::{Exported, Imported, export, import};
 pub use error::{Error, Missing, Unsuitable};
+pub use file_system::{FileSystem, Probe};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
-pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, summarize};
+pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, stands, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
-pub use owner::{Held, Owner, live_owner};
+pub use owner::{Blocked, Held, Owner, blocked, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{

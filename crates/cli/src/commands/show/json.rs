@@ -4,6 +4,7 @@ use super::capacity::Fared;
 use super::{Shown, conversation, word};
 use crate::failure::CommandFailure;
 use convoke_engine::report::{AttemptReport, TaskReport};
+use convoke_journal::Blocked;
 use convoke_model::synthesis::bare;
 use convoke_model::{Event, GateId, JsonText, Payload, TaskId, Timestamp, Usage};
 use serde_json::{Map, Value, json};
@@ -32,6 +33,7 @@ impl Shown {
             "plan": started.map(|started| started.plan),
             "metadata": started.map(|started| &started.metadata),
             "status": self.status.word(),
+            "blocked": self.blocked.map(Blocked::word),
             "started_at": report.started_at.map(Timestamp::rfc3339),
             "finished_at": report.finished_at.map(Timestamp::rfc3339),
             "worked_ms": self.worked().map(|time| time.as_millis() as u64),
