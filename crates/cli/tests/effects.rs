@@ -62,7 +62,7 @@ output: {n: '{{ long.output.n }}'}
 "#;
 
 fn lines(world: &World, file: &str) -> usize {
-    world.work().join(file).exists().then(|| world.read(file).lines().count()).unwrap_or_default()
+    if world.work().join(file).exists() { world.read(file).lines().count() } else { 0 }
 }
 
 /// How every effect of the run stands.

@@ -47,7 +47,7 @@ pub enum Error {
         /// The run.
         run: RunId,
         /// The owner process.
-        holder: Held,
+        holder: Box<Held>,
     },
     /// Another process took the run over; this one may not append any more.
     #[error("run `{run}` was taken over: this owner has epoch {epoch}, the journal is at {current}")]

@@ -147,11 +147,11 @@ impl OwnerLock {
             }
             let holder = read_holder(&file);
             if patience == 0 || holder.is_settled(owner) {
-                return Err(Error::Owned { run: run.clone(), holder });
+                return Err(Error::Owned { run: run.clone(), holder: Box::new(holder) });
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        Err(Error::Owned { run: run.clone(), holder: Held::default() })
+        Err(Error::Owned { run: run.clone(), holder: Box::default() })
     }
 
     fn new(file: File, path: PathBuf, owner: &Owner) -> OwnerLock {
@@ -183,7 +183,7 @@ impl OwnerLock {
         lease: Duration,
     ) -> Result<(OwnerLock, Held), Error> {
         let path = lock_path(dir);
-        let refused = |holder| Error::Owned { run: run.clone(), holder };
+        let refused = |holder| Error::Owned { run: run.clone(), holder: Box::new(holder) };
         let look = || File::open(&path).map(|file| read_holder(&file)).unwrap_or_default();
         let turn_path = dir.join("owner.turn");
         let turn = private_file(&turn_path)?;

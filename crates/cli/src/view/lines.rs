@@ -297,6 +297,14 @@ fn run_finished(state: &State, status: RunStatus, at: Timestamp) -> String {
     )
 }
 
+fn probed(name: &str, verdict: &ProbeVerdict) -> String {
+    match verdict {
+        ProbeVerdict::Happened { .. } => format!("{name} had its effect, says its probe"),
+        ProbeVerdict::Absent => format!("{name} had no effect, says its probe"),
+        ProbeVerdict::Unclear { why } => format!("{name}: its probe cannot say: {}", format::first_line(why)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,13 +320,5 @@ mod tests {
         assert_eq!(told(2, 3, LimitReason::Recovered), "model:m: 3 at once instead of 2 (recovered)");
         assert_eq!(told(1, 1, LimitReason::RateLimited), "model:m: 1 at once, as before (rate limited)");
         assert_eq!(told(4, 3, LimitReason::Recovered), "model:m: 3 at once instead of 4 (known to be good)");
-    }
-}
-
-fn probed(name: &str, verdict: &ProbeVerdict) -> String {
-    match verdict {
-        ProbeVerdict::Happened { .. } => format!("{name} had its effect, says its probe"),
-        ProbeVerdict::Absent => format!("{name} had no effect, says its probe"),
-        ProbeVerdict::Unclear { why } => format!("{name}: its probe cannot say: {}", format::first_line(why)),
     }
 }

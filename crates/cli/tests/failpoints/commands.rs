@@ -77,7 +77,7 @@ fn stop() -> Scenario {
             let said = driver.wait(process);
             assert!(matches!(said.code, Some(130) | None), "{}\n{said}", driver.name);
             driver.world.write("go", "");
-            driver.to_its_end(&["run", "w.yaml"]).json()
+            driver.drive_to_its_end(&["run", "w.yaml"]).json()
         },
     )
 }
@@ -98,7 +98,7 @@ fn interrupt() -> Scenario {
             let said = driver.wait(process);
             assert!(matches!(said.code, Some(143) | None), "{}\n{said}", driver.name);
             driver.world.write("go", "");
-            driver.to_its_end(&["run", "w.yaml"]).json()
+            driver.drive_to_its_end(&["run", "w.yaml"]).json()
         },
     )
 }
@@ -123,7 +123,7 @@ fn approve_and_guide() -> Scenario {
             let run = driver.newest().expect("it waits");
             // A message that may have been sent is not sent again: that would be another one.
             driver.convoke(&["guide", &run, "use", "metric units"]);
-            driver.to_its_end(&goal).json()["message"].clone()
+            driver.drive_to_its_end(&goal).json()["message"].clone()
         },
     )
 }
@@ -146,7 +146,7 @@ fn detach() -> Scenario {
                     || runs.iter().any(|run| has_ended(&driver.world, &driver.name, run))
                     || runs.is_empty()
             });
-            driver.to_its_end(&["run", "w.yaml"]).json()
+            driver.drive_to_its_end(&["run", "w.yaml"]).json()
         },
     )
 }
@@ -197,7 +197,7 @@ fn repair() -> Scenario {
                 "UPDATE records SET hash = zeroblob(32) WHERE first = (SELECT max(first) FROM records)";
             rusqlite::Connection::open(path).expect("a database").execute(changed, []).expect("a record");
             driver.insist(&["repair", &run]).exits(0);
-            driver.to_its_end(&[]).json()
+            driver.drive_to_its_end(&[]).json()
         },
     )
 }
@@ -262,7 +262,7 @@ output: {last: '{{ last.output.ok }}'}
         world.write("replies.yaml", "flaky: [{fail: transient, message: a passing fault}, done]\n");
         world
     };
-    scenario("retries", world, |driver| driver.to_its_end(&["run", "w.yaml"]).json())
+    scenario("retries", world, |driver| driver.drive_to_its_end(&["run", "w.yaml"]).json())
 }
 
 /// One member of a group fails, and the others are ended.
@@ -303,7 +303,7 @@ output: {b: '{{ b.output.result }}'}
         world.write("convoke.toml", "[budgets.day]\nusd = 5\n");
         world
     };
-    scenario("day budget", world, |driver| driver.to_its_end(&["run", "w.yaml"]).json())
+    scenario("day budget", world, |driver| driver.drive_to_its_end(&["run", "w.yaml"]).json())
 }
 
 /// An agent that reads on in a long output.
@@ -321,7 +321,7 @@ output: {found: '{{ reader.output.result }}'}
         world.write("replies.yaml", replies);
         world
     };
-    scenario("reading back", world, |driver| driver.to_its_end(&["run", "w.yaml"]).json())
+    scenario("reading back", world, |driver| driver.drive_to_its_end(&["run", "w.yaml"]).json())
 }
 
 /// The index of runs is damaged, and made anew.
@@ -365,7 +365,7 @@ fn queue() -> Scenario {
         assert_eq!(first.wait().code, Some(0), "{}: the first run is not disturbed", driver.name);
         let again = driver.newest().filter(|run| *run != first_run);
         match again {
-            Some(_) => driver.to_its_end(&[]).json(),
+            Some(_) => driver.drive_to_its_end(&[]).json(),
             None => driver.world.convoke(&["run", "other.yaml", "--silent"]).exits(0).json(),
         }
     })
@@ -430,7 +430,7 @@ pub fn busy_journal() -> Scenario {
             lock.execute_batch("ROLLBACK").expect("it was locked");
             drop(lock);
             driver.wait(process);
-            driver.to_its_end(&["run", "w.yaml"]).json()
+            driver.drive_to_its_end(&["run", "w.yaml"]).json()
         },
     )
 }
@@ -457,7 +457,7 @@ output: {last: '{{ last.output.ok }}'}
         world
     };
     let scenario = scenario("long journal", world, |driver| {
-        driver.to_its_end(&["run", "w.yaml", "-i", "numbers=@numbers.json"]).json()
+        driver.drive_to_its_end(&["run", "w.yaml", "-i", "numbers=@numbers.json"]).json()
     });
     Scenario { only: &["snapshot."], ..scenario }
 }

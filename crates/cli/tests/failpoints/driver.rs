@@ -108,7 +108,7 @@ impl Driver {
     }
 
     /// Runs, resumes and answers until the run has ended well.
-    pub fn to_its_end(&mut self, args: &[&str]) -> Said {
+    pub fn drive_to_its_end(&mut self, args: &[&str]) -> Said {
         for _ in 0..60 {
             let said = match self.newest() {
                 Some(run) => self.convoke(&["resume", &run, "--silent"]),

@@ -35,7 +35,7 @@ fn of(front_end: FrontEnd, arrange: fn(&World)) -> Scenario {
     Scenario {
         name,
         world,
-        play: Box::new(move |driver| essence(driver.to_its_end(args).json())),
+        play: Box::new(move |driver| essence(driver.drive_to_its_end(args).json())),
         calls,
         only: &[],
     }
@@ -124,7 +124,7 @@ fn pipeline() -> Scenario {
         FrontEnd { name: "pipeline", file, args: &["run", "w.yaml"], steps: vec![], calls: calls.clone() };
     let world = Box::new(move || front_ends::world(&front_end, &model));
     let play = |driver: &mut Driver| {
-        let result = driver.to_its_end(&["run", "w.yaml"]).json();
+        let result = driver.drive_to_its_end(&["run", "w.yaml"]).json();
         let shared: Value = serde_json::from_str(&driver.world.read("shared.json")).unwrap_or_default();
         // The change is made once, and what the store remembers of the run is forgotten at its end.
         json!([
@@ -191,7 +191,7 @@ output: {said: '{{ second.output.result }}'}
         world.write("replies.yaml", "default: done\n");
         world
     };
-    let play = |driver: &mut Driver| driver.to_its_end(&["run", "w.yaml"]).json();
+    let play = |driver: &mut Driver| driver.drive_to_its_end(&["run", "w.yaml"]).json();
     Scenario { name: "small", world: Box::new(world), play: Box::new(play), calls: vec![], only: &[] }
 }
 
