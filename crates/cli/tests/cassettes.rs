@@ -69,7 +69,10 @@ fn events(world: &World) -> Vec<Value> {
 fn timeless(mut event: Value) -> Value {
     for (kind, keys) in [
         ("run_started", &["run", "seed"][..]),
-        ("run_owned", &["pid"]),
+        ("run_owned", &["pid", "uptime"]),
+        // Keys are of the run.
+        ("effect_claimed", &["key"]),
+        ("effect_committed", &["key"]),
         ("retry_scheduled", &["at"]),
         ("tool_called", &["ms"]),
     ] {
