@@ -17,6 +17,9 @@ mod corpus_like;
 mod diff;
 mod doctor;
 mod effects;
+#[cfg(debug_assertions)]
+mod failpoints;
+mod gates;
 mod goal_budgets;
 mod goal_digests;
 mod goal_interruptions;

@@ -68,7 +68,9 @@ impl Run {
     pub async fn drive(mut self) -> Result<Outcome, EngineError> {
         let mut happened = Vec::new();
         loop {
-            let turn = self.core.decide(self.clock.now(), happened); // schedule + govern: in memory
+            let now = self.clock.now();
+            happened.extend(self.answers_in_time(now).await); // before the time of a question is over
+            let turn = self.core.decide(now, happened); // schedule + govern: in memory
             if turn.events.is_empty() && !turn.effects.is_empty() {
                 self.tenure.confirm().await?; // what needs no commit needs the run to be ours all the same
             }
@@ -194,6 +196,11 @@ impl Run {
             facts.extend(self.messages().await);
         }
         self.expire_grace();
+        if let Some(slept) = self.clock.wake_up() {
+            // First of all: nothing may time out by a night in which nothing could run.
+            self.tenure.doubt();
+            facts.insert(0, Fact { at: self.clock.now(), what: What::Slept { time: slept } });
+        }
         if let Some(crowd) = self.crowd() {
             facts.insert(0, crowd); // what ends in this turn gives back for others
         }
@@ -261,6 +268,23 @@ impl Run {
         messages.into_iter().map(|message| fact_of(message, at)).collect()
     }
 
+    /// What was left for the run before the time of a question was over, where that is about to be noticed: an answer that was
+    /// on disk in time counts, also if no process has driven the run since.
+    async fn answers_in_time(&mut self, now: Timestamp) -> Vec<Fact> {
+        if !self.core.is_question_due(now) {
+            return Vec::new();
+        }
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.writer.ask(move |journal| {
+            let heard =
+                journal.and_then(|journal| journal.take_settled_inbox().or_else(|_| journal.take_inbox()));
+            let _ = reply.send(heard);
+        });
+        // An inbox that cannot be read now is read at the next turn, as ever.
+        let messages = answer.await.ok().and_then(Result::ok).unwrap_or_default();
+        messages.into_iter().map(|message| fact_of(message, now)).collect()
+    }
+
     /// Whether driving is over, and how.
     async fn outcome(&mut self) -> Result<Option<Outcome>, EngineError> {
         if let Some(finished) = self.core.scheduler.finished() {
@@ -302,7 +326,6 @@ impl Run {
             let _ = reply.send(journal.and_then(|journal| journal.recover(RULES)));
         });
         let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
-        failpoint!("engine.cut_off.history_read");
         let scheduler = crate::setup::fold_into(self.core.scheduler.begun_anew(), history)?;
         self.core.continue_from(scheduler);
         Ok(())
@@ -330,9 +353,7 @@ fn resting(status: RunStatus, waiting: Vec<convoke_model::TaskId>) -> Outcome {
 fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {
     let id = Some(message.id);
     let what = match message.body {
-        Message::Answer { task, question, answer, by } => {
-            What::Answered { task, question, answer, by, message: id }
-        }
+        Message::Answer(reply) => What::Answered { reply, sent: message.at, message: id },
         Message::Guide { text, by } => What::Guided { text, by, message: id },
         Message::Stop { now, by } => What::Stop { now, by, message: id },
         Message::Unreadable { .. } => What::Unreadable { message: id },

@@ -18,9 +18,11 @@
 //! Invariants: what `append` acknowledged is on the disk; a journal is one chain of records, each bound to the one
 //! before by a hash; only the owner of the newest epoch appends; an inbox message is neither lost nor applied twice.
 
+mod archive;
 mod ballast;
 pub mod disk;
 mod error;
+mod file_system;
 mod inbox;
 mod index;
 mod journal;
@@ -36,12 +38,14 @@ mod stopped;
 mod tip;
 mod writer;
 
+pub use archive::{Exported, Imported, export, import};
 pub use error::{Error, Missing, Unsuitable};
-pub use inbox::{Inbox, InboxMessage, Message, MessageId};
-pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, summarize};
+pub use file_system::{FileSystem, Probe};
+pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
+pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, stands, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
-pub use owner::{Held, Owner, live_owner};
+pub use owner::{Blocked, Held, Owner, blocked, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{

@@ -2,10 +2,12 @@
 //!
 //! One program for all files: each program more is linked, and compiles what they share, once more.
 
+mod archive;
 mod common;
 mod conformance;
 mod crash;
 mod damage;
+mod flips;
 mod format;
 mod full_disk;
 mod images;

@@ -18,7 +18,7 @@ mod surviving;
 
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
-pub use convoke_process::{Leftovers, end_leftovers, raise_descriptor_limit};
+pub use convoke_process::{Leftovers, MARK, end_leftovers, has_marked_ancestor, raise_descriptor_limit};
 pub use environment::Environment;
 pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;

@@ -18,6 +18,12 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// The beginning of a hash, long enough to mean something.
+pub(super) fn hash(text: &str) -> Result<String, String> {
+    let is_hash = text.chars().all(|c| c.is_ascii_hexdigit()) && (8..=64).contains(&text.len());
+    is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(|| "expected 8 to 64 hexadecimal digits".to_owned())
+}
+
 /// The name may hold the sign itself; the number does not.
 pub(super) fn last_pair(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('=') {

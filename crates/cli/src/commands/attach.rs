@@ -14,7 +14,7 @@ use crate::stored;
 use crate::view::Outline;
 use crate::watch::{Asker, Hearer, Manner, Pace, Update, Watch};
 use convoke_journal::{Reader, StateDir, live_owner};
-use convoke_model::{RunId, Stamped};
+use convoke_model::{AnswerOrigin, RunId, Stamped};
 use convoke_plan::Plan;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -117,6 +117,7 @@ impl<'a> Attached<'a> {
             // The watcher ends only after us.
             updates.send(Update::Events(events.into())).ok();
         }
+        updates.send(Update::Blocked(convoke_journal::blocked(self.state, self.run))).ok();
         Ok(())
     }
 
@@ -128,7 +129,8 @@ impl<'a> Attached<'a> {
             state: self.state.clone(),
             run: self.run.clone(),
             plan: self.plan.clone(),
-            by: stored::actor("convoke attach"),
+            by: stored::user(),
+            origin: AnswerOrigin::Attach,
         });
         Watch {
             voice: self.console.voice,

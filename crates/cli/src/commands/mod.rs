@@ -23,7 +23,7 @@ mod tooling;
 mod work;
 
 pub use storage::prune::conclusion as prune_conclusion;
-use storage::{prune, repair, runs, verify};
+use storage::{export, import, prune, repair, runs, verify};
 use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 
@@ -34,6 +34,7 @@ use crate::failure::CommandFailure;
 
 /// Does what was asked.
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
+    crate::caller::may_give(&cli.command)?;
     match cli.command {
         Command::Run(args) => run::run(console, &args),
         Command::Goal(args) => goal::run(console, &args),
@@ -52,6 +53,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Replay(args) => replay::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
+        Command::Export(args) => export::run(console, &args),
+        Command::Import(args) => import::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
         Command::Work(args) => work::run(console, &args),

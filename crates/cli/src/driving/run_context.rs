@@ -12,7 +12,7 @@ use crate::view::Outline;
 use crate::watch::{Asker, Guide, History, Manner, Pace, Texts, Watch};
 use convoke_engine::{Breaker, Handle, LearnedStatistics, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{Payload, RunId};
+use convoke_model::{AnswerOrigin, Payload, RunId};
 use convoke_plan::Plan;
 use std::sync::Arc;
 
@@ -58,7 +58,11 @@ impl RunContext<'_> {
             state: self.state.clone(),
             run: self.run.clone(),
             plan: self.plan.clone(),
-            by: stored::actor(if manner == Manner::Terminal { "terminal" } else { "--skip-gates" }),
+            by: stored::user(),
+            origin: match manner {
+                Manner::Terminal => AnswerOrigin::Terminal,
+                Manner::FirstOption => AnswerOrigin::SkipGates,
+            },
         });
         Watch {
             voice: self.console.voice,

@@ -61,6 +61,7 @@ impl View<'_> {
     fn headline(&self) -> String {
         let state = self.state;
         let mut parts = vec![format::duration(state.worked(self.now))];
+        parts.extend(state.blocked.map(|on| format!("blocked: {}", on.word())));
         parts.push(format!("{}/{} done", format::count(state.ended.total()), format::count(state.total())));
         let counts = [
             (state.ended.failed, "failed"),
@@ -73,7 +74,9 @@ impl View<'_> {
         parts.extend(format::usage(&with(state.usage, state.activity.tokens())));
         // In a narrow window the last ones are left out whole.
         let room = self.width.saturating_sub(escape::columns(&state.workflow).min(SHORT_NAME) + 3);
-        while parts.len() > 2 && escape::columns(&parts.join(" · ")) > room {
+        while parts.len() > 2 + usize::from(state.blocked.is_some())
+            && escape::columns(&parts.join(" · ")) > room
+        {
             parts.pop();
         }
         let totals = parts.join(" · ");
@@ -82,7 +85,7 @@ impl View<'_> {
     }
 
     fn is_asking(&self, task: &TaskId) -> bool {
-        matches!(self.state.tasks.get(task), Some(Task { phase: Phase::Waiting(Wait::Person), .. }))
+        matches!(self.state.tasks.get(task), Some(Task { phase: Phase::Waiting(Wait::Person(_)), .. }))
     }
 
     /// Rows of one kind, as many as there is room for; the rest is counted.
@@ -229,7 +232,8 @@ impl View<'_> {
             format::duration(Duration::from_secs(moment.since(self.now).as_secs_f64().ceil() as u64))
         };
         match wait {
-            Wait::Person => "waits for a person".to_owned(),
+            Wait::Person(0) => "waits for a person".to_owned(),
+            Wait::Person(number) => format!("waits for a person (~{number})"),
             Wait::Capacity(on) => format!("waits for {on}"),
             Wait::Retry(at) => format!("tries again in {}", left(*at)),
             Wait::Until(at) => format!("waits {} more", left(*at)),

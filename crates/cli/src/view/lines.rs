@@ -4,13 +4,15 @@ use super::task::{Phase, Wait};
 use super::{ABOVE, State, format};
 use crate::cassette;
 use crate::escape;
+use crate::gate;
 use crate::goal_request::origin;
 use crate::paint::Paint;
 use convoke_model::{
-    BudgetAction, BudgetSpent, ChildSpec, Event, Failure, LimitAdapted, LimitReason, LimitSetting,
+    BudgetAction, BudgetSpent, ChildSpec, Event, Failure, GateId, LimitAdapted, LimitReason, LimitSetting,
     MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
     reason,
 };
+use std::time::Duration;
 
 /// Columns of a task's own words on a line.
 const TITLE: usize = 60;
@@ -72,8 +74,13 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::TaskSkipped { task, cause } => format!("{} skipped: {cause}", name(task)),
         Event::TaskCancelled { task, cause } => format!("{} cancelled: {cause}", name(task)),
         Event::RouteTaken { from, to: Some(to), on_error, .. } => route(from, to, *on_error),
-        Event::GateOpened { task, .. } => paint.warn(&format!("{} waits for a person", name(task))),
-        Event::GateAnswered { task, by, .. } => format!("{} answered by {by}", name(task)),
+        Event::GateOpened { task, question, .. } => {
+            let gate = GateId { task: task.clone(), question: *question };
+            paint.warn(&format!("{} waits for a person ({})", name(task), escape::line(&gate.to_string())))
+        }
+        Event::GateAnswered { task, by, from, .. } => {
+            format!("{} answered by {}", name(task), gate::author(by, from.as_deref()))
+        }
         Event::Blocked { task, on } => format!("{} waits for {on}", name(task)),
         Event::Fenced { task, .. } => {
             let name = name(task);
@@ -88,6 +95,9 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::HookRendered { hook, text, .. } => format!("{}: {}", hook.word(), format::first_line(text)),
         Event::Noted { task, message, .. } => noted(task.as_ref().map(name), message, paint),
         Event::StopRequested { now, by } => stop_requested(*now, by),
+        Event::MachineSlept { ms } => {
+            format!("the machine slept for {}", format::duration(Duration::from_millis(*ms)))
+        }
         Event::RunParked { waiting } => parked(waiting),
         Event::RunInterrupted { by } => format!("interrupted by {by}"),
         Event::RunFinished { status, .. } => run_finished(state, *status, at),

@@ -8,6 +8,7 @@ use super::shown_failures::ShownFailures;
 use super::task::{End, Members, Phase, Task, Wait};
 use super::titles::Titles;
 use super::{Outline, PartialMerges, format};
+use convoke_journal::Blocked;
 use convoke_model::{
     Absences, ChildKind, ChildSpec, Ending, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage,
     WaitsFor,
@@ -30,6 +31,8 @@ pub struct State {
     pub absences: Absences,
     /// How it stands.
     pub status: Option<RunStatus>,
+    /// What of the machine it waits for; told by its process, not by events.
+    pub blocked: Option<Blocked>,
     /// Every task that was seen.
     pub tasks: HashMap<TaskId, Task>,
     /// Attempts that run, oldest first.
@@ -194,7 +197,7 @@ impl State {
             Event::TaskFailed { task, .. } => self.end(task, End::Failed, at),
             Event::TaskSkipped { task, .. } => self.end(task, End::Skipped, at),
             Event::TaskCancelled { task, .. } => self.end(task, End::Cancelled, at),
-            Event::GateOpened { task, .. } => self.wait(task, Wait::Person, at, seq),
+            Event::GateOpened { task, question, .. } => self.wait(task, Wait::Person(*question), at, seq),
             Event::Blocked { task, on } => self.wait(task, Wait::Capacity(on.clone()), at, seq),
             Event::WorkflowEnding { within: None, ending: Ending::Failed { task, .. } } => {
                 self.failed_step.clone_from(task)
@@ -386,7 +389,7 @@ fn lies_below(task: &TaskId, above: &TaskId) -> bool {
 fn wait_for(waits_for: &WaitsFor) -> Wait {
     match waits_for {
         WaitsFor::Children(_) => Wait::Children,
-        WaitsFor::Gate(_) => Wait::Person,
+        WaitsFor::Gate(_) => Wait::Person(0),
         WaitsFor::Time(at) => Wait::Until(*at),
     }
 }

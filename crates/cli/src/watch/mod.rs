@@ -64,9 +64,9 @@ impl Watch {
             if let Some(guide) = &mut self.guide {
                 guide.listen();
             }
-            if let (Some(asker), Some((task, ask))) = (&self.asker, feed.next_gate()) {
+            if let (Some(asker), Some(question)) = (&self.asker, feed.next_gate()) {
                 printer.pause(&mut feed);
-                asker.see_to(&mut feed, &task, &ask);
+                asker.see_to(&mut feed, &question);
             }
         }
         printer.pause(&mut feed);

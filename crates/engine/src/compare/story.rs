@@ -272,7 +272,7 @@ impl Folding<'_> {
             Event::AttemptFailed { task, failure, .. } => self.attempt_failed(task, seq, failure),
             Event::AttemptLost { task, .. } => self.step(task, seq, What::Lost, &()),
             Event::RetryScheduled { task, .. } => self.step(task, seq, What::Retried, &()),
-            Event::GateOpened { task, ask } => self.step(task, seq, What::GateOpened, ask),
+            Event::GateOpened { task, ask, .. } => self.step(task, seq, What::GateOpened, ask),
             Event::GateAnswered { task, answer, .. } => self.step(task, seq, What::GateAnswered, answer),
             Event::TaskSucceeded { task, output } => self.step(task, seq, What::Succeeded, output),
             Event::TaskFailed { task, failure } => self.step(task, seq, What::Failed, &failure.class),

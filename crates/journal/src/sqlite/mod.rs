@@ -13,6 +13,7 @@ mod schema;
 mod snapshot;
 mod verify;
 mod vfs;
+pub(crate) mod whole;
 
 pub(crate) use fault::{file_uri, refusal};
 pub use owned::{Sqlite, TakenOver};

@@ -14,7 +14,7 @@ use crate::record::{Chain, Record, encode, join_ids};
 use crate::state::{begin_making, end_making, private_file};
 use crate::stopped::end_if_stopped;
 use crate::tip::{Tip, TipFile};
-use crate::{Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
+use crate::{Blocked, Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
 use convoke_failpoint::failpoint;
 use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
 use rusqlite::config::DbConfig;
@@ -250,8 +250,7 @@ impl Sqlite {
     fn refused(&mut self, error: rusqlite::Error) -> Error {
         let error = refusal(&self.reader.path, error);
         match &error {
-            Error::DiskFull { .. } => self.ballast.release(),
-            Error::Busy { .. } => {}
+            Error::DiskFull { .. } | Error::Busy { .. } => {}
             other => self.poison(describe(other)),
         }
         error
@@ -330,12 +329,25 @@ impl Journal for Sqlite {
         Ok(())
     }
 
+    fn blocked(&mut self, why: Option<Blocked>) {
+        self.lock.block(why);
+        self.lock.announce(self.epoch).ok();
+    }
+
+    fn spend_ballast(&mut self) {
+        self.ballast.release();
+    }
+
     fn inbox_changed(&mut self) -> bool {
         self.inbox.changed()
     }
 
     fn take_inbox(&mut self) -> Result<Vec<InboxMessage>, Error> {
         self.inbox.take(|| self.reader.consumed())
+    }
+
+    fn take_settled_inbox(&mut self) -> Result<Vec<InboxMessage>, Error> {
+        self.inbox.take_settled(|| self.reader.consumed())
     }
 }
 

@@ -52,7 +52,8 @@ impl<'a> Builder<'a> {
 
     fn gate(&mut self, gate: &source::GateStep) -> Gate {
         let prompt = self.or_empty(gate.prompt.as_ref());
-        Gate { prompt, options: gate.options.iter().map(|option| self.option(option)).collect() }
+        let default = gate.default.as_ref().map(|default| default.value.clone());
+        Gate { prompt, options: gate.options.iter().map(|option| self.option(option)).collect(), default }
     }
 
     fn option(&mut self, option: &source::GateOption) -> GateOption {
@@ -80,6 +81,10 @@ impl<'a> Builder<'a> {
             allow_skip: step.allow_skip,
             allow_skip_all: step.allow_skip_all,
             allow_abort: step.allow_abort,
+            default_on_timeout: step
+                .on_timeout
+                .as_ref()
+                .is_some_and(|word| word.value == source::OnTimeout::Default),
             abort_route: step.abort_route.as_ref().map(|to| self.gate_route(&to.value)),
         }
     }

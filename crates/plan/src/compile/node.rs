@@ -24,10 +24,13 @@ impl<'a> Builder<'a> {
             node.repairer = Some(self.input_repairer(step, asked));
             node.repair_prompt = Some(self.helper_prompt(PromptKind::RepairInput, asked));
         }
-        if let source::StepKind::Agent(agent) = &step.kind {
-            node.timeout =
-                node.timeout.or_else(|| agent.timeout_seconds.as_ref().map(|limit| millis(limit.value)));
-        }
+        let seconds = match &step.kind {
+            source::StepKind::Agent(agent) => agent.timeout_seconds.as_ref(),
+            source::StepKind::HumanGate(gate) => gate.timeout_seconds.as_ref(),
+            source::StepKind::Questions(form) => form.timeout_seconds.as_ref(),
+            _ => None,
+        };
+        node.timeout = node.timeout.or_else(|| seconds.map(|limit| millis(limit.value)));
         node
     }
 

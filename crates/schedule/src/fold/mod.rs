@@ -7,6 +7,7 @@
 use crate::state::{Alarm, End, Finished, State, TaskIx, TaskState, Todo};
 use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp};
 use convoke_plan::Kind;
+use std::time::Duration;
 
 mod attempt;
 mod effect;
@@ -34,6 +35,9 @@ impl State {
         self.now = before.max(stamped.at);
         if State::begins_ownership(&stamped.event) {
             self.stood_still(self.now.since(before));
+        }
+        if let Event::MachineSlept { ms } = stamped.event {
+            self.stood_still(Duration::from_millis(ms));
         }
         self.fold(&stamped.event)
     }
@@ -90,7 +94,7 @@ impl State {
                 self.route_taken(from, to.as_ref(), output.as_ref(), *on_error)
             }
             Event::WorkflowEnding { within, ending } => self.workflow_ending(within.as_ref(), ending),
-            Event::GateOpened { task, ask } => self.gate_opened(task, ask),
+            Event::GateOpened { task, question, ask, .. } => self.gate_opened(task, *question, ask),
             Event::GateAnswered { task, answer, .. } => self.gate_answered(task, answer),
             Event::BudgetExceeded { .. } => self.budget_exceeded(),
             Event::StopRequested { now, .. } => self.stop_requested(*now),
@@ -128,6 +132,7 @@ impl State {
             | Event::ToolsSettled { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
+            | Event::MachineSlept { .. }
             | Event::RunParked { .. }
             | Event::RunInterrupted { .. } => Ok(()),
         }

@@ -12,8 +12,8 @@ use convoke_engine::report::fold;
 use convoke_providers::preset;
 
 /// Commands that take a run first.
-const WITH_RUN: [&str; 9] =
-    ["answer", "attach", "events", "guide", "repair", "resume", "show", "stop", "verify"];
+const WITH_RUN: [&str; 10] =
+    ["answer", "attach", "events", "export", "guide", "repair", "resume", "show", "stop", "verify"];
 /// Commands that take a file, or a preset in its place.
 const WITH_FILE: [&str; 3] = ["run", "check", "plan"];
 /// Prints one name a line. Errors are not shown: they would stand in the line that is completed.
@@ -84,7 +84,7 @@ fn tasks(console: &Console, run: &str) -> Option<Vec<String>> {
 
 fn gates(console: &Console, run: &str) -> Option<Vec<String>> {
     let stored = Stored::open(&stored::for_reading(console), run).ok()?;
-    Some(stored.waiting().iter().map(ToString::to_string).collect())
+    Some(stored.questions().iter().map(|question| question.id.to_string()).collect())
 }
 
 /// A preset's name once its prefix was typed; before that, files are as likely, and the shell knows those. Bash takes the colon

@@ -227,7 +227,7 @@ section! {
         #[on(AGENT)]
         pub output_mode: Option<Spanned<OutputMode>>,
         /// bound of the step in seconds
-        #[on(AGENT)]
+        #[on(AGENT | PEOPLE)]
         #[instead("use `timeout`, which every type of step has")]
         pub timeout_seconds: Option<Spanned<Duration>> => Seconds(1.0),
         /// bounds of the parts of a request (default the workflow's); of a script, `idle`: how long it may write nothing
