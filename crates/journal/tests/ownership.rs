@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{Disk, blob_of, me, meta, notes};
+use common::{Disk, blob_of, me, meta, note, notes};
 use convoke_journal::{Error, Journal, Reader, Sqlite, live_owner, verify};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -119,4 +119,45 @@ fn a_renamed_run_is_not_taken_for_another() {
     fs::rename(disk.dir(), disk.dir().with_file_name("other")).unwrap();
     let error = Reader::open(&disk.state, &convoke_model::RunId("other".into())).err().unwrap();
     assert!(error.to_string().contains(&format!("belongs to run `{}`", disk.run)), "{error}");
+}
+
+/// Twenty owners race for one run, round after round: one gets it, and each of the others is told which process has it and its epoch.
+/// `CONVOKE_RACING_RESUMES=1000` is the long form.
+#[test]
+#[allow(clippy::print_stderr, reason = "what was counted is for people")]
+fn of_twenty_racing_owners_one_gets_the_run() {
+    const RACERS: usize = 20;
+    let rounds =
+        std::env::var("CONVOKE_RACING_RESUMES").ok().and_then(|text| text.parse().ok()).unwrap_or(5u64);
+    let disk = Disk::new();
+    drop(disk.create());
+    let mut refused = 0;
+    for round in 1..=rounds {
+        let (begin, over) = (Barrier::new(RACERS), Barrier::new(RACERS));
+        let race = || {
+            begin.wait();
+            let mut opened = Sqlite::open_owner(&disk.state, &disk.run, &me());
+            // The one that has it keeps it until all others were refused.
+            over.wait();
+            if let Ok(journal) = &mut opened {
+                let seq = journal.next_seq();
+                journal.append(&[note(seq)], &[], &[]).unwrap();
+            }
+            opened.map(|journal| journal.epoch()).map_err(|error| error.to_string())
+        };
+        let ends: Vec<_> = std::thread::scope(|scope| {
+            let racers: Vec<_> = (0..RACERS).map(|_| scope.spawn(race)).collect();
+            racers.into_iter().map(|racer| racer.join().unwrap()).collect()
+        });
+        let owners: Vec<_> = ends.iter().flatten().collect();
+        assert_eq!(owners, [&(round + 1)], "round {round}: one owner, with the next epoch");
+        let name = format!("is driven by process {} on `here`", std::process::id());
+        for words in ends.iter().filter_map(|end| end.as_ref().err()) {
+            assert!(words.contains(&name), "round {round}: {words}");
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, rounds * (RACERS as u64 - 1));
+    assert_eq!(verify(&disk.state, &disk.run).unwrap().events, rounds, "each owner wrote once");
+    eprintln!("{rounds} rounds of {RACERS}: {rounds} owners, {refused} refused by name");
 }
