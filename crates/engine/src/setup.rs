@@ -291,6 +291,8 @@ fn end_leftovers(history: &[Stamped], end: &(dyn Fn(u32, u64) + Send + Sync)) {
             Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {
                 alive.remove(task);
             }
+            // What runs there belongs to the run that was copied.
+            Event::RunForked(_) => alive.clear(),
             _ => {}
         }
     }

@@ -11,6 +11,7 @@ mod decide;
 mod fold;
 mod outputs;
 mod resume;
+mod reuse;
 mod scheduler;
 mod state;
 mod view;
@@ -20,7 +21,10 @@ pub use composite::{Composite, Step};
 pub use decide::Launch;
 pub use fold::IllegalEvent;
 pub use outputs::Outputs;
-pub use resume::{Changed, NotReopened, Reopening, changed, reopen, replayable};
+pub use resume::{
+    Changed, NotReopened, Reopening, changed, changed_and_set, reopen, replayable, task_of,
+};
+pub use reuse::{NotSettable, Reusable, check_settable};
 pub use scheduler::{Command, Scheduler, Turn};
 pub use state::{BudgetScope, ConfiguredBudgets, End, Finished, Owner, State, TaskIx, TaskState};
 pub use view::View;

@@ -141,6 +141,7 @@ fn start(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         metadata: metadata(&plan, args),
         configuration: config_snapshot::stated(&console.config),
+        base: None,
     };
     let (journal, started) = create(&state, &plan, started)?;
     let start = Start::Fresh(Box::new(started));

@@ -37,9 +37,11 @@ impl Gates {
             | Event::TaskWoken { task }
             | Event::RetryScheduled { task, .. }
             | Event::AttemptStarted { task, .. }
+            | Event::OutputTaken { task, .. }
             | Event::TaskSucceeded { task, .. } => self.close(task),
             Event::RunReopened(reopened) => self.reopen(&reopened.asking),
             Event::PlanChanged(changed) => self.reopen(&changed.asking),
+            Event::RunForked(forked) => self.reopen(&forked.change.asking),
             _ => {}
         }
     }

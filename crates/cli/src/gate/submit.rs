@@ -99,6 +99,7 @@ impl Submission<'_> {
             // The question is open again, and an answer that only led to an end is forgotten.
             Event::RunReopened(reopened) if reopened.tasks.contains(self.task) => ended = None,
             Event::PlanChanged(changed) if changed.opened.contains(self.task) => ended = None,
+            Event::RunForked(forked) if forked.change.opened.contains(self.task) => ended = None,
             _ => {}
         })?;
         Ok(ended)

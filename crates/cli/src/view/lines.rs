@@ -25,6 +25,9 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
             format!("reopened {}", format::plural(reopened.tasks.len() as u64, "task"))
         }
         Event::PlanChanged(changed) => plan_changed(&changed.dropped),
+        Event::RunForked(forked) => format!("forked from {} after event {}", forked.run, forked.seq),
+        Event::OutputTaken { task, from, .. } => taken(&name(task), from),
+        Event::TaskAffected { task, because } => format!("{} runs: {}", name(task), explain::reasons(because)),
         Event::TaskStarted { task, until, .. } => task_started(&name(task), *until, at),
         Event::FannedOut { task, count, .. } => {
             format!("{}: {}", name(task), format::plural((*count).into(), "item"))

@@ -108,6 +108,7 @@ pub fn fresh(plan: &Plan) -> Start {
         version: "test".into(),
         metadata: Default::default(),
         configuration: Default::default(),
+        base: None,
     }))
 }
 

@@ -4,10 +4,11 @@ use super::{Index, RunRow};
 use crate::owner::claim;
 use crate::{Error, StateDir};
 use convoke_model::{RunId, Timestamp};
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 
-/// Which runs go. One that is driven right now never does.
+/// Which runs go. One that is driven right now never does, nor one that another run was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prune {
     /// So many of the newest stay.
@@ -27,7 +28,11 @@ impl Index {
     /// Removes runs, or says which would be; answers with them, newest first.
     pub fn prune(&mut self, policy: &Prune) -> Result<Vec<RunRow>, Error> {
         let listed = self.list()?;
-        let candidates = listed.into_iter().skip(policy.keep_last).filter(|row| policy.wants(row));
+        let bases: HashSet<RunId> = listed.iter().filter_map(|row| row.base.clone()).collect();
+        let candidates = listed
+            .into_iter()
+            .skip(policy.keep_last)
+            .filter(|row| policy.wants(row) && !bases.contains(&row.id));
         let mut removed = Vec::new();
         for row in candidates.collect::<Vec<_>>() {
             if self.take_away(&row.id, policy.dry_run)? {

@@ -1,7 +1,7 @@
 //! What a listing says about a run, as a fold of its events.
 
 use convoke_model::excerpt::{clipped, one_line};
-use convoke_model::{Absences, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{Absences, Event, PlanChanged, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -38,6 +38,9 @@ pub struct RunRow {
     pub failed: u64,
     /// The process that drives it, or did last.
     pub pid: Option<u32>,
+    /// The run that it was forked from or takes outputs of; that one is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<RunId>,
     /// Why its journal could not be read to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -92,6 +95,7 @@ impl Summary {
             done: 0,
             failed: 0,
             pid: None,
+            base: None,
             problem: None,
         };
         Summary { row, tasks: HashMap::new(), absences: Absences::default() }
@@ -127,6 +131,12 @@ impl Summary {
                 row.file.clone_from(&started.file);
                 row.folder.clone_from(&started.folder);
                 row.started_at = stamped.at;
+                row.base = started.base.as_ref().map(|base| base.run.clone());
+            }
+            // Time and spending before this are the base's.
+            Event::RunForked(_) => {
+                (row.started_at, row.usage) = (stamped.at, Usage::default());
+                (row.status, row.finished_at) = (RunStatus::Running, None);
             }
             Event::RunOwned { pid, .. } => row.pid = Some(*pid),
             Event::RunReopened { .. } => (row.status, row.finished_at) = (RunStatus::Running, None),
@@ -149,13 +159,14 @@ impl Summary {
             | Event::GateOpened { task, .. }
             | Event::TaskSkipped { task, .. }
             | Event::TaskCancelled { task, .. } => self.set(task, Task::Open),
-            Event::AttemptFinished { task, .. } | Event::TaskSucceeded { task, .. } => {
-                self.set(task, Task::Done)
-            }
+            Event::AttemptFinished { task, .. }
+            | Event::TaskSucceeded { task, .. }
+            | Event::OutputTaken { task, .. } => self.set(task, Task::Done),
             Event::TaskFailed { task, .. } => self.set(task, Task::Failed),
             Event::RunReopened(reopened) => {
                 reopened.tasks.iter().for_each(|task| self.set(task, Task::Open));
             }
+            Event::RunForked(forked) => self.fork(&forked.change),
             _ => {}
         }
     }
@@ -169,6 +180,13 @@ impl Summary {
             | Event::TurnRecorded { usage, .. } => self.row.usage += *usage,
             _ => {}
         }
+    }
+
+    /// What ran in the base does not run here, and what is done again is not done.
+    fn fork(&mut self, change: &PlanChanged) {
+        let runs = self.tasks.values_mut().filter(|task| **task == Task::Running);
+        runs.for_each(|task| *task = Task::Open);
+        change.dropped.iter().chain(&change.opened).for_each(|task| self.set(task, Task::Open));
     }
 
     fn set(&mut self, task: &TaskId, state: Task) {

@@ -10,6 +10,7 @@ use convoke_plan::Kind;
 
 mod attempt;
 mod end;
+mod fork;
 mod place;
 mod time;
 mod workflow;
@@ -105,6 +106,12 @@ impl State {
                 self.restarted(&changed.dropped);
                 self.phases_superseded(&changed.superseded);
                 self.reopened(&[], &[])
+            }
+            Event::RunForked(forked) => self.run_forked(forked),
+            Event::OutputTaken { task, output, .. } => self.task_succeeded(task, output),
+            Event::TaskAffected { task, .. } => {
+                self.affected.insert(task.clone());
+                Ok(())
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
             Event::AttemptTaken { .. }
