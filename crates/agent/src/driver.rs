@@ -3,6 +3,7 @@
 use crate::refusals::Refusals;
 use crate::talk::Talk;
 use crate::{Commands, EngineLink, Programmer, Programs, Provider, Providers, Toolbox, script, tool};
+use convoke_failpoint::failpoint;
 use convoke_model::{
     AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, Usage, Work,
 };
@@ -104,6 +105,7 @@ impl Attempts {
                 return unused(failure);
             }
         };
+        failpoint!("agent.script.ended");
         match script::output(step, call, &result) {
             Ok(output) => AttemptEnd::Finished { output, usage: Usage::default() },
             Err(failure) => {

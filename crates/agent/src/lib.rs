@@ -10,39 +10,30 @@
 //! ([`Sink`]) and the turn log ([`TurnLog`]) are traits that others implement. Templates, retries of whole attempts and time
 //! limits of tasks belong to the scheduler.
 
-mod account;
-mod admission;
-mod answer;
-mod ask;
-mod calls;
+mod asking;
 mod capability;
 mod command;
 mod conversation;
 mod driver;
 mod executor;
-mod fallback;
-mod grade;
-mod judge;
+mod judging;
 mod ledger;
-mod offer;
 mod placeholder;
 mod program;
 mod provider;
 pub mod redaction;
-mod refusals;
-mod repair;
 mod script;
-mod shelf;
+mod tooling;
 
 mod sink;
 mod talk;
-mod tool;
-mod tool_names;
-mod toolbox;
 mod transcript;
 mod turn_log;
-mod window;
 mod wording;
+
+use asking::{account, admission, ask, fallback, refusals, window};
+use judging::{answer, grade, judge, repair};
+use tooling::{calls, offer, shelf, tool, tool_names, toolbox};
 
 pub use account::Account;
 pub use admission::*;

@@ -15,6 +15,7 @@ use crate::{
     Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Provider, Purpose, Report, Tool, Toolbox,
     TurnRecord,
 };
+use convoke_failpoint::failpoint;
 use convoke_model::{
     AgentCall, Assignment, AttemptEnd, Class, Contract, Failure, JsonText, Servers, WaitsFor, reason,
 };
@@ -129,6 +130,7 @@ impl Talk<'_> {
 
     fn close(&self, premise: &Premise<'_>, going: Going<'_>, closing: Closing, heard: &str) -> AttemptEnd {
         let Going { mut conversation, ledger, .. } = going;
+        failpoint!("agent.talk.closing");
         let usage = ledger.close(heard);
         match closing {
             Closing::Ended(Ending::Output(output)) => AttemptEnd::Finished { output, usage },
@@ -191,7 +193,9 @@ impl Talk<'_> {
     ) -> Result<(Offer, Option<Contract>), Failure> {
         let (offer, settled) = Offer::settle(contract, listed);
         let names = settled.allowed_tools.clone().unwrap_or_default();
+        failpoint!("agent.tools.listed");
         self.link.settle_tools(names).await.map_err(|failure| self.named(failure))?;
+        failpoint!("agent.tools.settled");
         Ok((self.told(offer), Some(settled)))
     }
 
@@ -292,7 +296,9 @@ impl Talk<'_> {
             was_cut_off: going.was_cut_off,
         };
         going.calling.store(true, Ordering::Relaxed);
+        failpoint!("agent.calls.claimed");
         let results = caller.make(calls, &going.conversation).await;
+        failpoint!("agent.calls.made");
         going.calling.store(false, Ordering::Relaxed);
         if going.stop.is_cancelled() {
             return Err(self.cancelled());
@@ -304,7 +310,9 @@ impl Talk<'_> {
     async fn write_down(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
         let Written { piece, kept } = going.conversation.take_delta(premise);
         let usage = going.ledger.take();
+        failpoint!("agent.turn.before_record");
         let written = self.link.record(TurnRecord { piece, kept, usage }).await;
+        failpoint!("agent.turn.recorded");
         if written.is_err() {
             going.ledger.put_back(usage);
         }

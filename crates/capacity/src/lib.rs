@@ -42,45 +42,35 @@
 //! Left to others: what the limits should be, ranks and classes (`govern`), what is done with a lease (`engine`), where the
 //! file is and what people are told (`cli`).
 //!
-//! Reading order: `layout.rs` (the file), `extents.rs`, `lock.rs` (`lock_word.rs`, `signals.rs`), `table.rs`, `recover.rs`,
-//! then `leases.rs`, `queue.rs`, `reclaim.rs`, `settle.rs`, `moments.rs`, `back_pressure.rs`, `learning.rs`, `steal.rs`.
+//! Reading order: `memory` (`layout.rs` is the file), `table.rs`, `recovery`,
+//! then `leases.rs`, `queueing`, `settle.rs`, `moments.rs`, `learning.rs`, `steal.rs`.
 
-mod back_pressure;
 mod buckets;
-mod bytes;
 mod capacity;
-mod cells;
 mod clock;
 mod error;
-mod extents;
 mod failpoint;
-mod futex;
-mod guard;
 mod join;
-mod kernel;
-mod layout;
 mod learning;
 mod leases;
-mod liveness;
-mod lock;
-mod lock_word;
-mod mapping;
+mod memory;
 mod moments;
 mod offer;
-mod queue;
-mod reclaim;
-mod recover;
+mod queueing;
+mod recovery;
 mod resources;
 mod settle;
-mod signals;
 mod snapshot;
 mod steal;
 mod table;
 mod views;
-mod waiting;
 
 #[cfg(test)]
 mod tests;
+
+use memory::{bytes, cells, extents, futex, guard, kernel, layout, lock, lock_word, mapping};
+use queueing::{queue, signals, waiting};
+use recovery::{liveness, reclaim, recover};
 
 pub use capacity::{Capacity, Identity, Options};
 pub use clock::Clock;

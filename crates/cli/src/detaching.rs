@@ -11,6 +11,7 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::paint::Paint;
 use crate::stdio;
+use convoke_failpoint::failpoint;
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -82,7 +83,9 @@ pub fn let_go(from: DetachedFrom, state: &StateDir, run: &RunId) -> Result<Optio
     rustix::process::setsid().ok();
     dup2_stdin(File::open("/dev/null")?).map_err(io::Error::from)?;
     dup2_stderr(&log).map_err(io::Error::from)?;
+    failpoint!("detach.let_go");
     stdio::signal(&format!("{READY}{run}\n"))?;
+    failpoint!("detach.named");
     dup2_stdout(&log).map_err(io::Error::from)?;
     Ok(terminal)
 }

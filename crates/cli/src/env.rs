@@ -45,6 +45,13 @@ pub const EDITOR: [&str; 2] = ["VISUAL", "EDITOR"];
 /// The author of answers to gates, for the record.
 pub const USER: &str = "USER";
 
+/// The failpoint at which the program dies, `NAME` or `NAME:N` for the N-th time; only in a build for tests, so it is not listed.
+#[cfg(debug_assertions)]
+pub const FAILPOINT: &str = "CONVOKE_FAILPOINT";
+/// The file in which such a build counts how often each failpoint is reached.
+#[cfg(debug_assertions)]
+pub const FAILPOINT_COUNTS: &str = "CONVOKE_FAILPOINT_COUNTS";
+
 /// The whole list.
 pub const LIST: &[Variable] = &[
     sets("CONVOKE_STATE_DIR", "state_dir", "where runs are kept"),

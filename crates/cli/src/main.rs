@@ -1,6 +1,5 @@
 //! The `convoke` command: reads the command line, does what it says, and ends with a code that scripts can rely on.
 
-mod advice;
 mod args;
 mod cassette;
 mod changes;
@@ -9,29 +8,23 @@ mod commands;
 mod compiling;
 mod config;
 mod config_snapshot;
-mod console;
 mod detaching;
-mod diagnostics;
-mod difference;
 mod driving;
 mod env;
-mod escape;
 mod exit;
 mod failure;
 mod gate;
-mod given_plan;
-mod goal_request;
-mod inputs;
+mod given;
 mod notifying;
-mod paint;
 mod plan_text;
-mod presets;
-mod sources;
-mod stdio;
+mod printing;
 mod stored;
 mod subject;
 mod view;
 mod watch;
+
+use given::{given_plan, goal_request, inputs, presets, sources};
+use printing::{advice, console, diagnostics, difference, escape, paint, stdio};
 
 use clap::Parser;
 use std::ffi::OsString;
@@ -43,6 +36,8 @@ fn main() -> ExitCode {
         return convoke_tools::serve_programs();
     }
     stdio::show_panics();
+    #[cfg(debug_assertions)]
+    arm_failpoints();
     convoke_tools::raise_descriptor_limit();
     close_to_others();
     // Help, version and usage errors end the program in here, before any file is read.
@@ -61,6 +56,21 @@ fn main() -> ExitCode {
     match commands::run(cli, &console) {
         Ok(exit) => exit.into(),
         Err(failure) => end_badly(&failure, console.paint),
+    }
+}
+
+/// Has a build for tests die at a place, or count places.
+#[cfg(debug_assertions)]
+fn arm_failpoints() {
+    let (target, counts) = (env::get_filled(env::FAILPOINT), env::get_filled(env::FAILPOINT_COUNTS));
+    if target.is_none() && counts.is_none() {
+        return;
+    }
+    if let Err(problem) =
+        convoke_failpoint::arm(target.as_deref(), counts.as_deref().map(std::path::Path::new))
+    {
+        stdio::err(&format!("{}: {problem}", env::FAILPOINT));
+        std::process::exit(exit::Exit::Usage as i32);
     }
 }
 

@@ -5,6 +5,7 @@
 //! it. Of two runs that end at the same moment, the statistics of one may be lost.
 
 use crate::capacity::Durations;
+use convoke_failpoint::failpoint;
 use convoke_govern::Learned;
 use convoke_journal::{StateDir, replace_private};
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,9 @@ impl LearnedStatistics {
             return;
         }
         all.services.0.extend(services.0.iter().map(|(name, limit)| (name.clone(), *limit)));
+        failpoint!("engine.learned.before");
         all.store(state);
+        failpoint!("engine.learned.stored");
     }
 
     /// Removes the statistics of these services.

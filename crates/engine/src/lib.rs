@@ -12,6 +12,7 @@ mod clock;
 mod core;
 mod error;
 mod fact;
+mod failpoints;
 mod handle;
 mod learned_statistics;
 mod link;

@@ -3,6 +3,7 @@
 
 use crate::fact::What;
 use crate::run::Run;
+use convoke_failpoint::failpoint;
 use convoke_model::{Class, Failure, JsonText, RunStatus};
 use convoke_schedule::TaskIx;
 use std::path::Path;
@@ -15,6 +16,7 @@ impl Run {
             let root = Path::new(&folder).canonicalize();
             let is_there = |path: &String| root.as_ref().is_ok_and(|root| is_file_below(root, path));
             let (present, absent) = paths.into_iter().partition(is_there);
+            failpoint!("engine.files.looked_up");
             handle.send(What::FilesSeen { task, present, absent });
         });
     }
@@ -28,6 +30,7 @@ impl Run {
         tokio::task::spawn_blocking(move || {
             let nowhere = || Failure::new(Class::Fatal, "this run belongs to no project");
             let state = project.ok_or_else(nowhere).and_then(|project| project.patch(&key, &patch, &settled));
+            failpoint!("engine.project.patched");
             handle.send(What::ProjectSeen { task: Some(task), state });
         });
     }

@@ -8,6 +8,7 @@ use crate::error::EngineError;
 use crate::fact::What;
 use crate::handle::Notice;
 use crate::run::Run;
+use convoke_failpoint::failpoint;
 use convoke_journal::{Append, Error};
 use convoke_model::{Event, Stamped};
 use std::time::Duration;
@@ -28,6 +29,9 @@ impl Run {
         let mut pause: Option<Pause> = None;
         loop {
             let (back, result) = self.try_append(append).await?;
+            if result.is_err() {
+                failpoint!("engine.append.refused");
+            }
             append = back;
             match result {
                 Ok(()) => {

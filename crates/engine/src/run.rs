@@ -7,10 +7,12 @@ use crate::clock::Clock;
 use crate::core::{Core, Effect};
 use crate::error::EngineError;
 use crate::fact::{CapacityFact, Fact, What};
+use crate::failpoints;
 use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
 use crate::project::Projects;
 use crate::tenure::Tenure;
+use convoke_failpoint::failpoint;
 use convoke_govern::Learned;
 use convoke_journal::{Append, InboxMessage, Message, Writer};
 use convoke_model::hash::HashMap;
@@ -69,6 +71,7 @@ impl Run {
             }
             self.commit(turn.events, turn.consumed).await?; // one commit for facts and decisions
             for effect in turn.effects {
+                failpoints::before_effect(&effect);
                 self.perform(effect); // launch, abort; never waits
             }
             if turn.cut_off {
@@ -89,11 +92,14 @@ impl Run {
 
     /// Tells how capacity was used, keeps what was learned about it, and tells projects what they may forget.
     async fn concluded(&mut self, outcome: Outcome) -> Outcome {
+        failpoint!("engine.end.before_settling");
         self.settle_projects(outcome.status).await;
+        failpoint!("engine.end.settled");
         self.tell_metrics();
         if let Some(back) = self.core.permits.leave() {
             self.with_client(|client| client.give_back(back));
         }
+        failpoint!("engine.end.left_capacity");
         let now = self.clock.now();
         let durations = self.core.permits.paths.durations(&self.core.scheduler, now);
         Outcome { learned: self.core.permits.learned(now), durations, ..outcome }
@@ -154,7 +160,9 @@ impl Run {
             return Ok(());
         }
         let append = Append { events: all, blobs: self.core.store.take_pending(), consumed };
+        failpoints::before_commit(&append.events);
         let events = self.make_durable(append).await?;
+        failpoints::after_commit(&events);
         self.tenure.note();
         if let Some(watchers) = &self.watchers {
             let _ = watchers.send(Notice::Committed(events.into()));
@@ -241,6 +249,9 @@ impl Run {
             let _ = reply.send(heard.unwrap_or_else(|error| (Vec::new(), Err(error))));
         });
         let (messages, beat) = answer.await.unwrap_or((Vec::new(), Ok(())));
+        if !messages.is_empty() {
+            failpoint!("engine.inbox.heard");
+        }
         self.lost = beat.err().filter(|error| matches!(error, convoke_journal::Error::Fenced { .. }));
         let at = self.clock.now();
         messages.into_iter().map(|message| fact_of(message, at)).collect()
@@ -287,6 +298,7 @@ impl Run {
             let _ = reply.send(journal.and_then(|journal| journal.read_all()));
         });
         let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
+        failpoint!("engine.cut_off.history_read");
         let scheduler = crate::setup::fold_into(self.core.scheduler.begun_anew(), history)?;
         self.core.continue_from(scheduler);
         Ok(())

@@ -16,6 +16,7 @@ use crate::store::Store;
 use crate::tenure::Tenure;
 use convoke_agent::Executor;
 use convoke_capacity::Capacity;
+use convoke_failpoint::failpoint;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{
     Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped,
@@ -99,7 +100,9 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let history = setup.journal.read_all()?;
     let last = history.last().map(|event| event.at).unwrap_or_default();
     let clock = setup.clock.not_before(last);
+    failpoint!("engine.prepare.history_read");
     end_leftovers(&history, &*setup.leftovers);
+    failpoint!("engine.prepare.leftovers_ended");
     let Options { pid, host, .. } = &setup.options;
     let owned = Event::RunOwned { epoch: setup.journal.epoch(), pid: *pid, host: host.clone() };
     let machine = setup.options.limits.machine.clone().filter(|_| setup.capacity.is_some());
@@ -160,6 +163,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         mail: Vec::new(),
         opening,
     };
+    failpoint!("engine.prepare.done");
     Ok((run, handle, watch))
 }
 

@@ -3,6 +3,7 @@
 //! A file of 64 KiB that is given up when the disk is full, so that the run can still record that it stops. It comes
 //! back when there is room again, and it goes with its owner. Losing it is harmless, so its own errors are dropped.
 
+use convoke_failpoint::failpoint;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -33,12 +34,15 @@ impl Ballast {
     pub fn release(&mut self) {
         fs::remove_file(&self.path).ok();
         self.present = false;
+        failpoint!("journal.ballast.released");
     }
 
     /// Takes the room back if the disk can spare it.
     pub fn restore(&mut self) {
         if !self.present && self.disk_can_spare_it() {
+            failpoint!("journal.ballast.before_fill");
             self.present = self.fill().is_ok();
+            failpoint!("journal.ballast.filled");
         }
     }
 

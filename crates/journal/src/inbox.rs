@@ -6,6 +6,7 @@
 
 use crate::sqlite::{file_uri, refusal};
 use crate::{Error, Reader, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::{Answer, RunId, TaskId, Timestamp};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
@@ -157,6 +158,7 @@ fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     if version(&transaction)? == 0 {
         transaction.execute_batch(SCHEMA)?;
     }
+    failpoint!("inbox.send.begun");
     Ok(transaction)
 }
 
@@ -164,7 +166,9 @@ fn insert(transaction: Transaction<'_>, at: Timestamp, body: &Message) -> rusqli
     let text = serde_json::to_string(body).expect("messages are JSON");
     let sql = "INSERT INTO messages(id, at, body) VALUES (lower(hex(randomblob(12))), ?1, ?2) RETURNING id";
     let id: String = transaction.query_row(sql, params![at.0 as i64, text], |row| row.get(0))?;
+    failpoint!("inbox.send.inserted");
     transaction.commit()?;
+    failpoint!("inbox.send.committed");
     Ok(MessageId(id.into()))
 }
 
@@ -220,6 +224,7 @@ impl OwnerInbox {
         let path = self.path.clone();
         let version = self.data_version().map_err(|error| refusal(&path, error))?;
         let messages = self.messages()?;
+        failpoint!("inbox.take.read");
         self.seen = Some(version);
         Ok(messages.into_iter().filter(|message| self.done.insert(message.id.clone())).collect())
     }
@@ -232,6 +237,7 @@ impl OwnerInbox {
             for id in ids {
                 transaction.execute("DELETE FROM messages WHERE id = ?1", [&*id.0])?;
             }
+            failpoint!("inbox.forget.deleted");
             transaction.commit()
         };
         delete().ok();

@@ -8,6 +8,7 @@
 use crate::disk;
 use crate::state::private_file;
 use crate::{Error, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::RunId;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -96,6 +97,7 @@ impl OwnerLock {
             let file = private_file(&path)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if is_at(&file, &path) => {
+                    failpoint!("owner.lock.taken");
                     return OwnerLock { file, path, owner: owner.clone() }.announced(None);
                 }
                 Ok(()) => continue,
@@ -140,6 +142,7 @@ impl OwnerLock {
             Err(Errno::WOULDBLOCK) => return Err(refused(look())),
             Err(errno) => return Err(Error::io("lock", &turn_path)(errno.into())),
         }
+        failpoint!("owner.seize.turn_taken");
         // Another process may have been first.
         let holder = look();
         if holder.silent_for(owner).is_none_or(|silence| silence < lease) {
@@ -150,7 +153,9 @@ impl OwnerLock {
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|errno| Error::io("lock", &fresh)(errno.into()))?;
         let lock = OwnerLock { file, path: path.clone(), owner: owner.clone() }.announced(None)?;
+        failpoint!("owner.seize.lock_made");
         std::fs::rename(&fresh, &path).map_err(Error::io("replace", &path))?;
+        failpoint!("owner.seize.lock_replaced");
         Ok((lock, holder))
     }
 
@@ -170,7 +175,9 @@ impl OwnerLock {
 impl Drop for OwnerLock {
     fn drop(&mut self) {
         // Only for processes that look: an empty file says at once that there is no owner.
+        failpoint!("owner.lock.before_release");
         self.file.set_len(0).ok();
+        failpoint!("owner.lock.emptied");
     }
 }
 

@@ -8,6 +8,7 @@
 
 use crate::Error;
 use crate::state::private_file;
+use convoke_failpoint::failpoint;
 use convoke_model::{ProjectContext, ProjectPatch, ProjectTask};
 use indexmap::IndexMap;
 use rustix::fs::{FlockOperation, flock};
@@ -136,7 +137,9 @@ impl ProjectFile {
             return Err(self.unfit(problem));
         }
         shared.revision += 1;
+        failpoint!("project.patch.before");
         self.replace(&Stored::of(shared.clone(), made))?;
+        failpoint!("project.patch.done");
         Ok(shared)
     }
 
@@ -152,7 +155,8 @@ impl ProjectFile {
         if made.get(run).map_or(0, Vec::len) == before {
             return Ok(());
         }
-        self.replace(&Stored::of(shared, made))
+        failpoint!("project.settle.before");
+        self.replace(&Stored::of(shared, made)).inspect(|()| failpoint!("project.settle.done"))
     }
 
     fn read(&self) -> Result<(Shared, IndexMap<String, Vec<String>>), Error> {
@@ -208,7 +212,9 @@ impl ProjectFile {
             let _ = std::fs::remove_file(&draft);
             return Err(Error::io("write", &draft)(error));
         }
+        failpoint!("project.file.draft_synced");
         std::fs::rename(&draft, &self.place).map_err(Error::io("write", &self.path))?;
+        failpoint!("project.file.renamed");
         let folder = self.folder();
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
     }

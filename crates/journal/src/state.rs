@@ -6,6 +6,7 @@
 use crate::disk;
 use crate::run_id::is_safe;
 use crate::{Error, Unsuitable};
+use convoke_failpoint::failpoint;
 use convoke_model::RunId;
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -138,6 +139,7 @@ pub fn replace_private(path: &Path, content: &[u8]) -> Result<(), Error> {
     draft.push(format!(".{}", std::process::id()));
     let draft = PathBuf::from(draft);
     let replaced = write_private(&draft, content)
+        .inspect(|()| failpoint!("state.aid.draft_written"))
         .and_then(|()| fs::rename(&draft, path).map_err(Error::io("replace", path)));
     if replaced.is_err() {
         fs::remove_file(&draft).ok();
@@ -152,7 +154,9 @@ pub fn replace_durably(path: &Path, content: &[u8]) -> Result<(), Error> {
     let written = disk::set_len(&file, &draft, 0)
         .and_then(|()| disk::write_at(&file, &draft, content, 0))
         .and_then(|()| disk::sync(&file, &draft))
-        .and_then(|()| disk::rename(&draft, path));
+        .inspect(|()| failpoint!("state.replace.draft_synced"))
+        .and_then(|()| disk::rename(&draft, path))
+        .inspect(|()| failpoint!("state.replace.renamed"));
     if written.is_err() {
         fs::remove_file(&draft).ok();
     }

@@ -6,34 +6,31 @@
 
 mod ask;
 mod assignment;
-mod budget;
-mod capability;
-pub mod catalog;
 mod child;
-pub mod clearance;
-mod contract;
-mod count;
 mod event;
-pub mod excerpt;
 mod failure;
 pub mod fit;
 mod fnv;
 mod goal;
 pub mod hash;
 mod id;
+mod money;
 mod payload;
-mod price;
-mod printable;
 mod project;
 pub mod reference;
+mod rights;
 mod schema;
-pub mod secret;
-mod spelling;
 pub mod synthesis;
+mod text;
 mod time;
-mod tools;
-mod usage;
 mod worked;
+
+pub use money::catalog;
+use money::{budget, price, usage};
+pub use rights::clearance;
+use rights::{capability, contract, tools};
+use text::{count, printable, spelling};
+pub use text::{excerpt, secret};
 
 pub use ask::*;
 pub use assignment::*;

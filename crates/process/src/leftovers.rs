@@ -6,6 +6,7 @@
 
 use crate::process::{Process, kill_orphans};
 use crate::supervisor;
+use convoke_failpoint::failpoint;
 use rustix::process::Pid;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub fn end_leftovers(pid: u32, start: u64) -> Leftovers {
     let mut was_there = false;
     if let Some(pid) = pid.filter(alive) {
         was_there = true;
+        failpoint!("process.leftovers.found");
         supervisor::end(pid);
         if !dies(|| !alive(&pid)) {
             return Leftovers::Alive;

@@ -8,6 +8,7 @@
 use crate::exec::Exec;
 use crate::room::{Shortage, is_shortage, require_room, restore_descriptor_limit};
 use crate::supervisor;
+use convoke_failpoint::failpoint;
 use rustix::process::Pid;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -126,7 +127,9 @@ fn start_all(requests: &Receiver<Request>) {
             continue;
         }
         // The caller may have been cancelled meanwhile; a process that is not taken ends.
+        failpoint!("process.spawn.before");
         let spawned = require_room().and_then(|()| command.spawn());
+        failpoint!("process.spawn.done");
         drop(started.send(match spawned {
             Ok(child) => Ok(Fresh(Some(child))),
             Err(error) => Err((error, Box::new(command))),

@@ -18,6 +18,7 @@
 //! A sandbox or a record of exit statuses belongs here: this is the one place that every command passes.
 
 use crate::exec::Exec;
+use convoke_failpoint::failpoint;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
@@ -65,6 +66,7 @@ pub fn supervise(engine: libc::pid_t, exec: &Exec) -> io::Error {
             return io::ErrorKind::Interrupted.into();
         }
         let mut start = Start { supervisor: libc::getpid(), mask: before, exec, error: 0 };
+        failpoint!("supervisor.command.before");
         match begin(&mut start) {
             Ok(command) => Supervisor { command, status: None, asked: false, ending: false, all }.watch(),
             Err(error) => error,
@@ -154,13 +156,16 @@ impl Supervisor {
             libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
             libc::chdir(c"/".as_ptr());
             libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
+            failpoint!("supervisor.command.started");
             let mut until: Option<Instant> = None;
             loop {
                 let had_ended = self.status.is_some();
                 if !self.reap() {
+                    failpoint!("supervisor.end.before");
                     end_as(self.status.unwrap_or(0));
                 }
                 if self.status.is_some() && !had_ended && !self.asked {
+                    failpoint!("supervisor.command.ended");
                     until = Some(Instant::now() + LAST_WORDS);
                 }
                 if self.ending {

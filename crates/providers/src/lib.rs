@@ -16,16 +16,13 @@
 mod acp;
 mod anthropic;
 mod cassette;
-mod connection;
 mod credentials;
-mod dates;
 mod fault;
 mod gemini;
 mod headless;
-mod limits;
+mod http;
 mod openai;
 mod parts;
-mod phases;
 pub mod preset;
 mod program;
 mod reference;
@@ -34,7 +31,8 @@ mod registry;
 mod responses;
 mod scripted;
 mod trouble;
-mod wire;
+
+use http::{connection, dates, limits, phases, wire};
 
 pub use acp::Acp;
 pub use anthropic::Anthropic;

@@ -8,6 +8,7 @@ use crate::environment::Environment;
 use crate::launch::{Launcher, refusal};
 use crate::silence::Silence;
 use convoke_agent::{Commands, Report, ScriptResult, Sink};
+use convoke_failpoint::failpoint;
 use convoke_model::{Class, Failure, ScriptCall, reason};
 use convoke_process::{Group, Pipes};
 use futures::future::{BoxFuture, FusedFuture, FutureExt, join3};
@@ -57,11 +58,15 @@ impl Processes {
             return Err(cancelled(call).reason(reason::NEVER_STARTED));
         };
         let (pid, start) = group.identity();
+        failpoint!("tools.command.started");
         sink.report(Report::ProcessStarted { pid, start });
+        failpoint!("tools.command.reported");
         let (mut stdout, mut stderr) = (Capture::new(LIMIT), Capture::new(LIMIT));
         let silence = Silence::new(call.idle);
         let streams = exchange(pipes, call.stdin.as_deref(), &mut stdout, &mut stderr, &silence);
-        match attend(&mut group, streams, &cancel, &silence).await {
+        let ended = attend(&mut group, streams, &cancel, &silence).await;
+        failpoint!("tools.command.ended");
+        match ended {
             Ended::Itself(status) => Ok(ScriptResult {
                 stdout: stdout.into_text(),
                 stderr: stderr.into_text(),
@@ -135,6 +140,7 @@ async fn attend(
         group.kill_escaped();
     }
     group.leader_ends().await;
+    failpoint!("tools.command.before_reap");
     let status = group.reap();
     group.gone(DYING).await;
     last_words(streams.as_mut()).await;

@@ -16,6 +16,7 @@ use crate::talk::Talk;
 use crate::{Finish, Purpose, Question, Reply, TurnRecord};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use convoke_failpoint::failpoint;
 use convoke_model::{
     AttemptEnd, Class, Digest, Failure, JsonText, OutputSchema, Payload, ProgramCall, SubQuery, WaitsFor,
 };
@@ -118,6 +119,7 @@ impl<'a> Programmer<'a> {
         let Some((waiting, given)) = going.session.answered(&self.call.answers)? else { return Ok(None) };
         let Some(saved) = self.recall(&waiting).await else { return Ok(None) };
         going.runner.printed = waiting.printed;
+        failpoint!("agent.program.before_resume");
         going.runner.resume(going.session, &saved, waiting.call, given).await
     }
 
@@ -205,7 +207,9 @@ impl<'a> Programmer<'a> {
         going.session.state.usage += usage;
         let piece = going.session.take_delta(self.call, saved.as_ref().map(|kept| kept.digest));
         let kept = saved.into_iter().map(|kept| kept.text).collect();
+        failpoint!("agent.program.before_record");
         let written = self.talk.link.record(TurnRecord { piece, kept, usage }).await;
+        failpoint!("agent.program.recorded");
         if written.is_err() {
             going.ledger.put_back(usage);
         }
@@ -215,7 +219,9 @@ impl<'a> Programmer<'a> {
     /// Stops until models have answered. The program is put aside first. An attempt that finds it so, with no suspension
     /// behind it, runs the program again, which asks the same.
     async fn suspend(&self, going: &mut Going<'_, '_>, asks: Asks) -> Result<Closing, Failure> {
+        failpoint!("agent.program.before_save");
         let saved = going.runner.save().await.map(|bytes| Kept::of(&bytes));
+        failpoint!("agent.program.saved");
         let digest = saved.as_ref().map(|kept| kept.digest);
         if saved.is_some() {
             self.write_down(going, saved).await?;

@@ -9,6 +9,7 @@ use crate::failure::CommandFailure;
 use crate::gate::{self, Given, Submission};
 use crate::given_plan;
 use crate::stored::{self, Stored};
+use convoke_failpoint::failpoint;
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{Ask, TaskId};
 
@@ -29,7 +30,9 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
             .hint(gate::explain(&run, &task, &ask).trim_end())
     })?;
     let by = stored::actor("convoke answer");
+    failpoint!("answer.before_send");
     let sent = Submission { state: &state, run: &run, task: &task, question, by: &by }.send(answer)?;
+    failpoint!("answer.sent");
     sent.map_err(|refused| {
         CommandFailure::new(Exit::Usage, refused.words(&run, &task)).hint(format!("convoke resume {run}"))
     })?;

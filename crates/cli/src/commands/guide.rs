@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
 use convoke_engine::MOST_GUIDANCE;
+use convoke_failpoint::failpoint;
 use convoke_journal::{Inbox, InboxMessage, Message, RunMeta, live_owner};
 use convoke_model::{Event, RunId, RunStatus};
 use convoke_plan::{Kind, Plan};
@@ -25,7 +26,9 @@ pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> 
     can_be_guided(&stored, &plan)?;
     fits(&stored, &Inbox::waiting(&state, &run)?, &words)?;
     let message = Message::Guide { text: words, by: stored::actor("convoke guide") };
+    failpoint!("guide.before_send");
     Inbox::send(&state, &run, clock::now(), &message)?;
+    failpoint!("guide.sent");
     match live_owner(&state, &run)? {
         Some(holder) => console.conclude(&format!("said to run {run}, which {holder} drives")),
         None => rests(console, &stored, &run),

@@ -14,6 +14,7 @@ use crate::failure::CommandFailure;
 use crate::goal_request;
 use crate::stored;
 use convoke_engine::{Changes, Start};
+use convoke_failpoint::failpoint;
 use convoke_journal::{Error, Index, Journal, RunRow, Sqlite, StateDir};
 use convoke_model::{Payload, RunId, RunStarted, RunStatus};
 use convoke_plan::Plan;
@@ -114,9 +115,11 @@ pub fn resume_run(
     if let Some(unchecked) = journal.unchecked_end() {
         console.warn(&unchecked.to_string());
     }
+    failpoint!("resume.owned");
     let started = how_it_started(&journal, run)?;
     let console = &console.for_folder(Path::new(&started.folder))?;
     list_as_running(&state, run)?;
+    failpoint!("resume.listed");
     enter_folder(&started, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
     let prompts_went = destinations::of(&before);
@@ -128,7 +131,9 @@ pub fn resume_run(
             (before, Changes::None)
         }
         Current::Changed(plan, _) if terms.accepts() => {
+            failpoint!("resume.plan.before_keep");
             changes::keep(&state, run, &plan)?;
+            failpoint!("resume.plan.kept");
             (*plan, Changes::Accept { before: Arc::new(before) })
         }
         Current::Changed(plan, difference) => {
@@ -148,6 +153,7 @@ pub fn resume_run(
     let equipment = Equipment::for_plan(&plan, &cassette)?;
     cassette.announcement().iter().for_each(|words| console.say(words));
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };
+    failpoint!("resume.admitted");
     let start = how_to_start(&journal, started, &plan, changed);
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags }.finish()
 }

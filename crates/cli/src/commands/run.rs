@@ -18,6 +18,7 @@ use crate::stored;
 use crate::subject::Subject;
 use crate::view::format;
 use convoke_engine::Start;
+use convoke_failpoint::failpoint;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
 use convoke_model::{JsonText, Payload, RunStarted};
 use convoke_plan::Plan;
@@ -64,6 +65,7 @@ pub fn begin_with(
     let cassette = CassetteMode::of_run(&args.flags);
     let state = &stored::for_reading(console);
     Candidate { plan: &plan, inputs: &inputs, config, state, cassette: &cassette, begun: false }.admit()?;
+    failpoint!("run.admitted");
     let equipment = Equipment::for_plan(&plan, &cassette)?;
     start(console, args, subject, plan, inputs, equipment)
 }
@@ -143,7 +145,9 @@ fn start(
         configuration: config_snapshot::stated(&console.config),
         base: None,
     };
+    failpoint!("run.journal.before");
     let (journal, started) = create(&state, &plan, started)?;
+    failpoint!("run.journal.made");
     let start = Start::Fresh(Box::new(started));
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags: &args.flags }.finish()
 }

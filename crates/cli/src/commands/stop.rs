@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
+use convoke_failpoint::failpoint;
 use convoke_journal::{Inbox, Message, live_owner};
 
 /// Leaves the message and names the process that will read it.
@@ -17,7 +18,9 @@ pub fn run(console: &Console, args: &StopArgs) -> Result<Exit, CommandFailure> {
         return Ok(Exit::Success);
     };
     let message = Message::Stop { now: args.now, by: stored::actor("convoke stop") };
+    failpoint!("stop.before_send");
     Inbox::send(&state, &run, clock::now(), &message)?;
+    failpoint!("stop.sent");
     console.conclude(&format!("asked {holder} to stop run {run}"));
     Ok(Exit::Success)
 }

@@ -3,26 +3,27 @@
 //! What a run is made of is settled before (`commands::run`, `commands::resume`); what its end means for the caller is
 //! `conclusion`'s.
 
-pub mod admission;
 mod commands;
 mod conclusion;
 mod credentials;
-mod day_budgets;
 pub mod destinations;
 mod equipment;
 mod goal_answer;
 mod host;
 pub mod machine_capacity;
 mod network;
-pub mod prices;
 pub mod programs;
 pub mod project;
 pub mod resources;
 mod run_context;
 mod signals;
+mod spending;
 mod tools;
 mod watchdog;
 mod work_sharing;
+
+use spending::day_budgets;
+pub use spending::{admission, prices};
 
 use crate::args::RunFlags;
 use crate::console::Console;
@@ -37,6 +38,7 @@ use conclusion::Ended;
 use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
 };
+use convoke_failpoint::failpoint;
 use convoke_journal::{Sqlite, StateDir};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
@@ -101,8 +103,10 @@ impl Drive<'_> {
         };
         let RunFlags { allow_partial, in_words, skip_gates, .. } = *flags;
         let (state, run) = (&state, &run);
+        failpoint!("run.before_conclusion");
         let exit = Ended { console, state, run, outcome, view, signal, allow_partial, in_words, skip_gates }
             .conclude();
+        failpoint!("run.concluded");
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
@@ -146,6 +150,7 @@ impl Drive<'_> {
             Some(from) => {
                 // A name that was printed is the name of a run that can be resumed, whatever ends this process next.
                 engine.open().await?;
+                failpoint!("detach.opened");
                 detaching::let_go(from, &state, run)?
             }
             None => None,
@@ -170,10 +175,12 @@ impl Drive<'_> {
             watchdog,
         };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
+        failpoint!("run.driven");
         if let Ok(outcome) = &outcome {
             LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
         }
         equipment.close().await;
+        failpoint!("run.closed");
         watcher.thread().unpark();
         let view =
             watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
@@ -239,6 +246,7 @@ async fn attend(
             signal = signals.next() => {
                 listeners.watchdog.turns();
                 let again = first.replace(first.unwrap_or(signal)).is_some();
+                failpoint!("signal.heard");
                 handle.interrupt(again, signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
                 listeners.share.iter().for_each(|share| share.stop_taking());

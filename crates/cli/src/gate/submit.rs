@@ -5,6 +5,7 @@
 //! with its author.
 
 use crate::clock;
+use convoke_failpoint::failpoint;
 use convoke_journal::{Error, Inbox, InboxMessage, Message, Reader, StateDir};
 use convoke_model::{Answer, Event, RunId, Stamped, TaskId};
 
@@ -63,6 +64,7 @@ impl Submission<'_> {
             by: self.by.to_owned(),
         };
         let sent = Inbox::send_unless(self.state, self.run, clock::now(), &message, |waiting| {
+            failpoint!("answer.looked_at");
             let first = waiting.iter().find_map(|message| self.first(message));
             match first {
                 Some(by) => Ok(Some(Refused::Waiting { by })),

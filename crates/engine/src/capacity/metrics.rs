@@ -3,6 +3,7 @@
 //! Attempts and calls are told apart: one attempt may hold several permits at once (its own, and those of its call), and a reader
 //! compares these numbers with what a service sees. What has happened over the whole run, also before a resume, is in its events.
 
+use convoke_failpoint::failpoint;
 use convoke_govern::Metrics as Governed;
 use convoke_journal::{StateDir, replace_private};
 use convoke_model::RunId;
@@ -54,6 +55,7 @@ impl Metrics {
     pub fn publish(&self, state: &StateDir, run: &RunId) {
         let text = serde_json::to_vec_pretty(self).expect("metrics are data");
         replace_private(&Metrics::path(state, run), &text).ok();
+        failpoint!("engine.metrics.published");
     }
 }
 

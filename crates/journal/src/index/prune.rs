@@ -3,6 +3,7 @@
 use super::{Index, RunRow};
 use crate::owner::claim;
 use crate::{Error, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::{RunId, Timestamp};
 use std::collections::HashSet;
 use std::fs;
@@ -52,8 +53,11 @@ impl Index {
         if dry_run {
             return Ok(true);
         }
+        failpoint!("prune.run.claimed");
         fs::rename(&dir, leaving(&self.state, run)).map_err(Error::io("remove", &dir))?;
+        failpoint!("prune.run.renamed");
         self.remove(run)?;
+        failpoint!("prune.run.unlisted");
         Ok(true)
     }
 }
@@ -75,5 +79,6 @@ fn sweep(state: &StateDir) {
     let leaving = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(LEAVING));
     leaving.for_each(|entry| {
         fs::remove_dir_all(entry.path()).ok();
+        failpoint!("prune.run.deleted");
     });
 }

@@ -4,6 +4,7 @@ use super::row::{RunRow, Summary};
 use crate::sqlite::refusal;
 use crate::state::private_file;
 use crate::{Error, Reader, StateDir, live_owner};
+use convoke_failpoint::failpoint;
 use convoke_model::{RunId, RunStatus};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use std::collections::HashMap;
@@ -40,7 +41,8 @@ impl Index {
 
     /// Puts a run's line in, or in place of the one that is there.
     pub fn put(&mut self, row: &RunRow) -> Result<(), Error> {
-        self.healing(|connection| put(connection, row))
+        failpoint!("index.put.before");
+        self.healing(|connection| put(connection, row)).inspect(|()| failpoint!("index.put.done"))
     }
 
     /// A run's line as it was last put.
@@ -102,7 +104,8 @@ impl Index {
             for run in &gone {
                 connection.execute("DELETE FROM runs WHERE id = ?1", [&*run.0])?;
             }
-            transaction.commit()
+            failpoint!("index.settle.before_commit");
+            transaction.commit().inspect(|()| failpoint!("index.settle.committed"))
         })
     }
 
@@ -181,6 +184,7 @@ fn remake(path: &Path) -> Result<Connection, Error> {
     for name in ["runs.db", "runs.db-journal"] {
         std::fs::remove_file(path.with_file_name(name)).ok();
     }
+    failpoint!("index.remake.removed");
     open_file(path)
 }
 

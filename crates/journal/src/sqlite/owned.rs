@@ -15,6 +15,7 @@ use crate::state::{begin_making, end_making, private_file};
 use crate::stopped::end_if_stopped;
 use crate::tip::{Tip, TipFile};
 use crate::{Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi, params};
@@ -61,10 +62,14 @@ impl Sqlite {
     /// Makes the journal of a new run and owns it, with epoch 1.
     pub fn create(state: &StateDir, run: &RunId, meta: &RunMeta, owner: &Owner) -> Result<Sqlite, Error> {
         let dir = state.make_run_dir(run)?;
+        failpoint!("journal.create.folder_made");
         let made = begin_making(&dir).and_then(|()| {
+            failpoint!("journal.create.marked");
             let journal = Sqlite::create_in(&dir, run, meta, owner)?;
             end_making(&dir)?;
+            failpoint!("journal.create.unmarked");
             state.sync_names()?;
+            failpoint!("journal.create.named");
             Ok(journal)
         });
         if made.is_err() {
@@ -90,6 +95,7 @@ impl Sqlite {
         let (lock, holder) = OwnerLock::seize(run, &dir, owner, lease)?;
         let locked = is_locked(&dir.join("journal.db"))?;
         let ended = locked && holder.owner.as_ref().is_some_and(end_if_stopped);
+        failpoint!("journal.take_over.old_owner_ended");
         let journal = Sqlite::open_with(state, run, lock)?;
         Ok(TakenOver { journal, from: holder, ended })
     }
@@ -104,11 +110,15 @@ impl Sqlite {
         connection.execute_batch("PRAGMA synchronous = NORMAL").map_err(fail)?;
         schema::migrate(&connection, version).map_err(fail)?;
         let next_epoch = "UPDATE run SET epoch = epoch + 1 RETURNING epoch";
+        failpoint!("journal.open.before_epoch");
         let epoch = connection.query_row(next_epoch, [], |row| row.get::<_, i64>(0)).map_err(fail)?;
+        failpoint!("journal.open.epoch_taken");
         lock.announce(epoch as u64)?;
+        failpoint!("journal.open.announced");
         schema::make_durable(&connection).map_err(fail)?;
         // The log may have been made just now. SQLite makes its name durable too, and drops the error if that fails.
         disk::sync_folder(&dir).map_err(Error::io("sync", &dir))?;
+        failpoint!("journal.open.synced");
         let reader = Reader::new(connection, &path, run)?;
         Sqlite::assemble(reader, None, epoch as u64, lock)
     }
@@ -132,19 +142,25 @@ impl Sqlite {
     fn create_in(dir: &Path, run: &RunId, meta: &RunMeta, owner: &Owner) -> Result<Sqlite, Error> {
         let lock = OwnerLock::take(run, dir, owner)?;
         lock.announce(1)?;
+        failpoint!("journal.create.owned");
         let path = dir.join("journal.db");
         let fail = |error| refusal(&path, error);
         let file = private_file(&path)?;
+        failpoint!("journal.create.file_made");
         let connection = connect(&path)?;
         schema::create(&connection).map_err(fail)?;
+        failpoint!("journal.create.schema_made");
         let mut packer = new_packer(&path)?;
         let plan = insert_text(&connection, &path, &mut packer, &meta.plan)?;
         let source = insert_text(&connection, &path, &mut packer, &meta.source)?;
         let insert = "INSERT INTO run(one, id, plan, source, epoch) VALUES (1, ?1, ?2, ?3, 1)";
         connection.execute(insert, params![&*run.0, plan.0, source.0]).map_err(fail)?;
+        failpoint!("journal.create.before_commit");
         connection.execute_batch("COMMIT").map_err(fail)?;
+        failpoint!("journal.create.committed");
         // The log is synced by the first append; its file must then be known to be a database with a log.
         disk::sync(&file, &path).map_err(Error::io("sync", &path))?;
+        failpoint!("journal.create.synced");
         schema::make_durable(&connection).map_err(fail)?;
         let reader = Reader::new(connection, &path, run)?;
         Sqlite::assemble(reader, Some(file), 1, lock)
@@ -159,7 +175,9 @@ impl Sqlite {
         }
         let unchecked_end = reader.lacks_tip()?;
         let packer = new_packer(&reader.path)?;
+        failpoint!("journal.open.end_checked");
         let (tip, ballast, inbox) = (TipFile::open(&dir)?, Ballast::new(&dir), OwnerInbox::new(&dir));
+        failpoint!("journal.open.ready");
         let (body, poison) = (Vec::new(), None);
         Ok(Sqlite {
             reader,
@@ -180,16 +198,19 @@ impl Sqlite {
     /// One transaction: the record if the epoch is still ours, then the blobs.
     fn commit(&mut self, record: &Record<'_>, hash: &[u8; 32], blobs: &[Packed]) -> rusqlite::Result<bool> {
         let connection = &self.reader.connection;
+        failpoint!("journal.append.before_commit");
         if blobs.is_empty() {
             return insert_record(connection, record, hash);
         }
         let transaction = connection.unchecked_transaction()?;
         let is_ours =
             if record.count == 0 { self.is_ours()? } else { insert_record(connection, record, hash)? };
+        failpoint!("journal.append.record_inserted");
         if is_ours {
             for blob in blobs {
                 insert_blob(connection, blob)?;
             }
+            failpoint!("journal.append.blobs_inserted");
             transaction.commit()?;
         }
         Ok(is_ours)
@@ -207,9 +228,13 @@ impl Sqlite {
     /// What is left to do once a commit is durable; nothing here can undo it.
     fn acknowledged(&mut self, consumed: &[MessageId]) {
         // A tip that cannot be written is older than the journal, which is allowed.
+        failpoint!("journal.append.committed");
         self.tip.note(&self.chain).ok();
+        failpoint!("journal.append.tip_noted");
         if !consumed.is_empty() {
+            failpoint!("journal.append.inbox_consumed");
             self.inbox.forget(consumed);
+            failpoint!("journal.append.inbox_forgotten");
         }
         self.ballast.restore();
     }
@@ -291,7 +316,9 @@ impl Journal for Sqlite {
             Err(error) => return Err(refusal(&self.reader.path, error)),
         }
         // A beat that cannot be written makes the owner look absent; what it appends is checked all the same.
+        failpoint!("journal.beat.before");
         self.lock.announce(self.epoch).ok();
+        failpoint!("journal.beat.announced");
         Ok(())
     }
 

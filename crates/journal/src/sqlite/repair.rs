@@ -11,6 +11,7 @@ use crate::record::Chain;
 use crate::state::private_file;
 use crate::tip::{Tip, TipFile};
 use crate::{Error, Index, Owner, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::{Digest, RunId};
 use rusqlite::{Connection, OpenFlags, params};
 use std::collections::HashSet;
@@ -41,18 +42,23 @@ pub fn repair(state: &StateDir, run: &RunId, owner: &Owner) -> Result<Option<Rep
     };
     let acknowledged = Tip::read(&dir).map(|tip| tip.seq);
     let original = keep_original(state, run, &dir)?;
+    failpoint!("repair.original_kept");
     let draft = dir.join("journal.repaired");
     let copied = copy_beginning(state, run, &draft);
     if copied.is_err() {
         fs::remove_file(&draft).ok();
     }
     let chain = copied?;
+    failpoint!("repair.draft_made");
     replace(&dir, &draft)?;
+    failpoint!("repair.replaced");
     // Everything up to here is acknowledged now, by the person who asked for the repair.
     TipFile::open(&dir)?.note(&chain)?;
+    failpoint!("repair.tip_noted");
     verify(state, run)?;
     // What a listing has read of the run may be gone.
     Index::open(state)?.remove(run)?;
+    failpoint!("repair.unlisted");
     Ok(Some(Repaired { last: chain.next - 1, acknowledged, damage, original }))
 }
 
@@ -68,6 +74,7 @@ fn keep_original(state: &StateDir, run: &RunId, dir: &Path) -> Result<PathBuf, E
     let copy = (1..).map(name).find(|path| !path.exists()).expect("there are enough numbers");
     let copied = || {
         fs::create_dir(&copy)?;
+        failpoint!("repair.copy_begun");
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
             if entry.file_type()?.is_file() {
@@ -106,6 +113,7 @@ fn replace(dir: &Path, draft: &Path) -> Result<(), Error> {
     for name in ["journal.db-wal", "journal.db-shm", "tip"] {
         fs::remove_file(dir.join(name)).ok();
     }
+    failpoint!("repair.log_removed");
     let path = dir.join("journal.db");
     disk::rename(draft, &path).and_then(|()| disk::sync_folder(dir)).map_err(Error::io("replace", &path))
 }

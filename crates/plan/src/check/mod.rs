@@ -5,6 +5,7 @@
 //! they all look at. Invariant: a reference is an error only if no path can have run what it names, and never under
 //! a guard, so that a file which can work is never refused.
 
+mod flow;
 pub(crate) mod input_reference;
 pub(crate) mod outline;
 pub(crate) mod texts;
@@ -13,24 +14,19 @@ mod answers;
 mod capabilities;
 mod codes;
 mod duplicates;
-mod earlier;
 mod effects;
 mod expects;
 mod explicit;
-mod follow;
 mod groups;
 mod inputs;
 mod limits;
-mod needs;
 mod outputs;
 mod pipelines;
-mod reach;
 mod references;
-mod routes;
 mod shapes;
-mod targets;
 mod timeouts;
-mod visible;
+
+use flow::{earlier, follow, needs, reach, routes, targets, visible};
 
 pub use codes::CODES;
 

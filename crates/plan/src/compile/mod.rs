@@ -8,16 +8,10 @@
 
 mod agent;
 mod around;
-mod book;
-mod budget;
 mod build;
-mod calls;
-mod caps;
-mod clearances;
-mod coders;
 mod consequences;
 mod constraints;
-mod cuts;
+mod context;
 mod extras;
 mod goal;
 mod hash;
@@ -25,21 +19,19 @@ mod inputs;
 mod kinds;
 mod load;
 mod models;
+mod money;
 mod node;
-mod partials;
 mod phase;
 mod phase_shapes;
-mod prices;
 mod programs;
 mod provider;
 mod reduce;
-mod servers;
 mod shapes;
-mod skills;
-mod texts;
-mod tool;
-mod unpriced;
-mod windows;
+mod tooling;
+
+use context::{cuts, partials, texts, windows};
+use money::{book, budget, caps, prices, unpriced};
+use tooling::{calls, clearances, coders, servers, skills};
 
 pub use book::{PriceBook, Services};
 pub use caps::Caps;

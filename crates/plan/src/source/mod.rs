@@ -10,12 +10,10 @@ mod broken;
 pub mod capability;
 mod codes;
 pub(crate) mod declared;
-mod env;
 pub(crate) mod escape;
-mod expand;
 mod front_end;
 pub mod keys;
-mod load;
+mod loading;
 mod locate;
 pub mod manifest;
 pub mod output;
@@ -36,6 +34,8 @@ pub mod workflow;
 mod testing;
 #[cfg(test)]
 mod tests;
+
+use loading::{env, expand, load};
 
 pub use crate::path::{join_beside, normalise};
 pub(crate) use broken::{broken, broken_condition};

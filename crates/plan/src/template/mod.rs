@@ -12,34 +12,30 @@
 //! thread may end it at any moment (`cancellation`).
 
 mod arguments;
-mod cancellation;
+mod bounds;
 mod condition;
-mod depth;
 mod environment;
 mod error;
-mod expression;
 mod filters;
 mod flags;
 mod formatting;
 mod globals;
-mod guards;
 mod json;
-mod limits;
 mod list;
 mod methods;
 mod operators;
-mod parsed;
+mod parse;
 mod partials;
-mod plain;
 mod predicates;
 mod python;
-mod quoted;
 mod references;
 mod renderer;
 mod rewrite;
-mod tail;
 #[cfg(test)]
 mod tests;
+
+use bounds::{cancellation, depth, guards, limits};
+use parse::{expression, parsed, plain, quoted, tail};
 
 pub use minijinja::value::{Enumerator, Object, Value, ValueKind};
 

@@ -6,6 +6,7 @@ use super::settings::{Means, Resolved, Secrets};
 use super::tail::Tail;
 use super::trouble::{self, Who};
 use crate::launch::refusal;
+use convoke_failpoint::failpoint;
 use convoke_model::{Failure, ScriptCall};
 use convoke_process::Group;
 use futures::future::join;
@@ -64,6 +65,7 @@ impl Child {
         let started = means.launcher().start(&call).await;
         let (group, pipes) =
             started.map_err(|error| trouble::unavailable(who, &refusal(&call, &error).message))?;
+        failpoint!("mcp.server.started");
         let stdin = pipes.stdin.expect("asked for above");
         let (tail, secrets) = (Tail::default(), secrets.with(args.secrets));
         let drain = AbortOnDropHandle::new(tokio::spawn(tail.clone().drain(pipes.stderr)));

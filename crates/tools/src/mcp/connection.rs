@@ -11,6 +11,7 @@ use super::remote::{self, Remote};
 use super::settings::{Means, Secrets};
 use super::trouble::{self, Who};
 use convoke_agent::ToolResult;
+use convoke_failpoint::failpoint;
 use convoke_model::{Class, Failure, JsonText, Server, Transport};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
@@ -90,6 +91,7 @@ impl Connection {
         };
         match tokio::time::timeout(limit, greeting).await {
             Ok(Ok((service, catalogue))) => {
+                failpoint!("mcp.server.greeted");
                 let secrets = child.secrets().clone();
                 Ok(Connection::new(who, server, service, catalogue, secrets, manners, Some(child)))
             }
@@ -197,7 +199,9 @@ impl Connection {
         };
         let mut request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         request.meta = (!key.is_empty()).then(|| idempotency(key));
+        failpoint!("mcp.call.before");
         let answer = tokio::time::timeout(limit, self.peer.call_tool_once(request)).await;
+        failpoint!("mcp.call.answered");
         match answer.map_err(|_| trouble::slow_call(&self.who, tool, limit))? {
             Ok(CallToolResponse::Complete(given)) => Ok(entry.result(content::result(given))),
             Ok(_) => Ok(failed(
@@ -237,12 +241,14 @@ impl Connection {
 
     /// Says goodbye, and ends what we started.
     pub async fn close(&self) {
+        failpoint!("mcp.close.before");
         let service = self.service.lock().expect("nobody panics while holding it").take();
         if let Some(mut service) = service {
             let _ = service.close_with_timeout(GOODBYE).await;
         }
         if let Some(child) = &self.child {
             child.end().await;
+            failpoint!("mcp.close.ended");
         }
     }
 }

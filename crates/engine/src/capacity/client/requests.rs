@@ -4,6 +4,7 @@ use super::{Known, Request, SharedState};
 use crate::capacity::terms::{Counts, Fence, MONEY_UNIT, RequestNo, Return, Want};
 use crate::fact::CapacityFact;
 use convoke_capacity::{Capacity, Error, Lease, NAME_BYTES, Reserved, ResourceId};
+use convoke_failpoint::failpoint;
 use convoke_model::Digest;
 use std::borrow::Cow;
 use std::sync::mpsc::Receiver;
@@ -67,10 +68,12 @@ impl SharedState {
         });
         match answer {
             Some(Ok(Begun::Granted(lease))) => {
+                failpoint!("capacity.lease.reserved");
                 self.pending().need_no_place(&wants);
                 self.granted(request, lease);
             }
             Some(Ok(Begun::Queued(on))) => {
+                failpoint!("capacity.lease.queued");
                 if wants.iter().any(|want| want.of.says_spent) {
                     self.unpaid().insert(request, wants);
                 }
@@ -99,6 +102,7 @@ impl SharedState {
         match self.insist(|table| table.consume(&lease)) {
             Some(Ok(())) => {
                 let fence = Fence(lease.token);
+                failpoint!("capacity.lease.in_use");
                 self.leases().insert(fence, lease);
                 self.tell(CapacityFact::Granted { request, fence });
             }
@@ -156,6 +160,7 @@ impl SharedState {
 
     pub(super) fn give_back(&self, back: &Return) {
         let Some(lease) = self.leases().remove(&back.fence) else { return };
+        failpoint!("capacity.lease.before_return");
         let lingering = self.lingering(&back.used);
         let _ = self.insist(|table| {
             let answer =
@@ -166,6 +171,7 @@ impl SharedState {
                 answer => answer,
             }
         });
+        failpoint!("capacity.lease.returned");
         self.catch_up();
     }
 

@@ -5,13 +5,11 @@
 //! the language requires it has been reported. Most readers are made from structs (`section`); what is here reads and judges
 //! what a struct cannot say.
 
-pub(super) mod agent;
 pub(super) mod budget;
 pub(super) mod capability;
 mod duration;
 mod fields;
 pub(super) mod fixed;
-pub(super) mod flow;
 pub(super) mod goal;
 mod goal_plan;
 mod group;
@@ -19,17 +17,17 @@ pub(super) mod header;
 pub(super) mod helper_model;
 mod manifest;
 pub(super) mod output;
-pub(super) mod people;
 mod personas;
 mod provider;
 pub(super) mod reduce;
 pub(super) mod runtime;
 mod scalars;
 pub(super) mod server;
-mod step;
-pub(super) mod tool;
+mod steps;
 mod value;
-pub(super) mod work;
+
+use steps::step;
+pub(super) use steps::{agent, flow, people, tool, work};
 
 pub use duration::parse_duration;
 pub(super) use fields::Fields;

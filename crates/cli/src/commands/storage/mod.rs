@@ -1,0 +1,6 @@
+//! Commands that look after stored runs.
+
+pub(in crate::commands) mod prune;
+pub(in crate::commands) mod repair;
+pub(in crate::commands) mod runs;
+pub(in crate::commands) mod verify;
