@@ -43,7 +43,7 @@ pub use memory::Memory;
 pub use owner::{Held, Owner, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
-pub use sqlite::{Reader, Repaired, RunMeta, Sqlite, TakenOver, Verified, repair, verify};
+pub use sqlite::{Prefix, Reader, Repaired, RunMeta, Sqlite, TakenOver, Verified, repair, verify};
 pub use state::{StateDir, private_file, replace_durably, replace_private, write_private};
 pub use stopped::start_of;
 pub use writer::{Append, Writer};

@@ -4,6 +4,7 @@
 //! says what an error of the database means, `vfs` is between SQLite and the disk. Invariant: the owner's is the only
 //! connection that writes.
 
+mod copy;
 mod fault;
 mod owned;
 mod pack;
@@ -14,6 +15,7 @@ mod verify;
 mod vfs;
 
 pub(crate) use fault::{file_uri, refusal};
+pub use copy::Prefix;
 pub use owned::{Sqlite, TakenOver};
 pub use reader::Reader;
 pub use repair::{Repaired, repair};
