@@ -14,18 +14,18 @@ mod error;
 mod fact;
 mod failpoints;
 mod handle;
-mod learned_statistics;
 mod link;
 mod lookups;
-mod outcome;
 mod pause;
 mod project;
-pub mod report;
+mod reporting;
 mod run;
 mod setup;
 mod store;
-mod summary;
 mod tenure;
+
+pub use reporting::report;
+use reporting::{learned_statistics, outcome, summary};
 
 pub use beginning::Beginning;
 pub use capacity::budget;
