@@ -18,6 +18,7 @@ mod given;
 mod notifying;
 mod plan_text;
 mod printing;
+mod reusing;
 mod stored;
 mod subject;
 mod view;

@@ -22,7 +22,7 @@ use convoke_model::{
     Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped,
 };
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, NotReopened, Outputs, Reopening, Scheduler, changed, reopen, replayable};
+use convoke_schedule::{Changed, NotReopened, Outputs, Reopening, Reusable, Scheduler, changed, reopen, replayable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +48,8 @@ pub struct Setup {
     pub capacity: Option<Shares>,
     /// What it shares with other runs of its project, each place where some of that is kept.
     pub projects: Vec<Project>,
+    /// The run whose outputs are taken where a task would come out the same.
+    pub reusable: Option<Arc<Reusable>>,
 }
 
 /// A run's part in what all processes of the machine share.
@@ -115,7 +117,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         owned,
         &|digest| setup.journal.blob(digest).ok().flatten(),
     )
-    .inspect_err(|error| settle_if_over(&setup.projects, error))?;
+    .inspect_err(|error| settle_if_over(&setup.projects, error))?
+    .reusing(setup.reusable);
     let writer = Arc::new(Writer::start(setup.journal)?);
     // Facts need no limit: attempts send them, of which there are as many as permits, and an attempt waits for the answer
     // to each call and for each record to be on disk. A limit would be a deadlock: the run sends facts to itself.
@@ -185,7 +188,7 @@ fn settle_if_over(projects: &[Project], error: &EngineError) {
 }
 
 /// The values that a journal has.
-struct Written<'a>(&'a dyn Fn(&Digest) -> Option<JsonText>);
+pub(crate) struct Written<'a>(pub(crate) &'a dyn Fn(&Digest) -> Option<JsonText>);
 
 impl Outputs for Written<'_> {
     fn get(&self, digest: &Digest) -> Option<JsonText> {
@@ -212,18 +215,7 @@ pub fn replay(
     let mut state = fold(written_under, history.clone())?;
     let (mut opening, mut ended) = (Vec::new(), None);
     if state.finished().is_some() {
-        let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
-        let superseded = state.view(&outputs).as_it_stood(superseded);
-        let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
-        let asking = Vec::new();
-        opening.push(Event::RunReopened(RunReopened {
-            tasks,
-            restarted,
-            retried,
-            superseded,
-            rewound,
-            asking,
-        }));
+        opening.push(reopening(&state, reopen(&state)?, &outputs));
         let reopened = fold(written_under, with(&history, &opening))?;
         say_who_asks(&mut opening, &reopened);
         ended = Some(std::mem::replace(&mut state, reopened));
@@ -240,6 +232,14 @@ pub fn replay(
     Ok((state, opening))
 }
 
+/// The event that opens a run again.
+pub(crate) fn reopening(state: &Scheduler, found: Reopening, outputs: &dyn Outputs) -> Event {
+    let Reopening { tasks, restarted, retried, superseded, rewound } = found;
+    let superseded = state.view(outputs).as_it_stood(superseded);
+    let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
+    Event::RunReopened(RunReopened { tasks, restarted, retried, superseded, rewound, asking: Vec::new() })
+}
+
 /// Has the last event say which questions are open in the state that it leads to. Nothing in the fold depends on it: it is for
 /// readers that know the events alone.
 fn say_who_asks(opening: &mut [Event], state: &Scheduler) {
@@ -254,7 +254,7 @@ fn say_who_asks(opening: &mut [Event], state: &Scheduler) {
 }
 
 /// The history as it will be once these events are on disk.
-fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
+pub(crate) fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
     let last = history.last().map(|event| (event.seq, event.at)).unwrap_or_default();
     let stamp = |(n, event): (usize, &Event)| Stamped {
         seq: last.0 + 1 + n as u64,
@@ -265,7 +265,7 @@ fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
 }
 
 /// The fold of the events that still count. What the others have cost is spent all the same.
-fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
+pub(crate) fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
     fold_into(Scheduler::new(plan.clone()), events)
 }
 

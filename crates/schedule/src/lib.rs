@@ -22,7 +22,8 @@ pub use decide::Launch;
 pub use fold::IllegalEvent;
 pub use outputs::Outputs;
 pub use resume::{
-    Changed, NotReopened, Reopening, changed, changed_and_set, reopen, replayable, task_of,
+    Changed, NotReopened, Reopening, RepeatedEffect, changed, changed_and_set, reopen, repeated_effects,
+    replayable, task_of,
 };
 pub use reuse::{NotSettable, Reusable, check_settable};
 pub use scheduler::{Command, Scheduler, Turn};

@@ -6,6 +6,7 @@ use crate::cassette;
 use crate::escape;
 use crate::goal_request::origin;
 use crate::paint::Paint;
+use crate::reusing::explain;
 use convoke_model::{
     BudgetAction, BudgetSpent, ChildSpec, Event, Failure, LimitAdapted, LimitReason, LimitSetting,
     MergeStrategy, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor, reason,
@@ -26,7 +27,7 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         }
         Event::PlanChanged(changed) => plan_changed(&changed.dropped),
         Event::RunForked(forked) => format!("forked from {} after event {}", forked.run, forked.seq),
-        Event::OutputTaken { task, from, .. } => taken(&name(task), from),
+        Event::OutputTaken { task, from, .. } => format!("{}: {}", name(task), explain::origin(from)),
         Event::TaskAffected { task, because } => format!("{} runs: {}", name(task), explain::reasons(because)),
         Event::TaskStarted { task, until, .. } => task_started(&name(task), *until, at),
         Event::FannedOut { task, count, .. } => {

@@ -165,6 +165,7 @@ fn setup(
         },
         capacity: None,
         projects: Vec::new(),
+        reusable: None,
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1) + after),
     }

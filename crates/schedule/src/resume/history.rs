@@ -30,7 +30,8 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
 
 /// What a copied history stands for in the run that goes on with it: nothing that it tells was paid by this one.
 fn forked_history(mut kept: Vec<Stamped>, change: &PlanChanged) -> Vec<Stamped> {
-    if !(change.dropped.is_empty() && change.opened.is_empty()) {
+    let has_ended = kept.iter().any(|stamped| matches!(stamped.event, Event::RunFinished { .. }));
+    if has_ended || !(change.dropped.is_empty() && change.opened.is_empty()) {
         kept = without_ends(kept, &change.opened.iter().collect(), &change.dropped);
     }
     for stamped in &mut kept {

@@ -121,6 +121,20 @@ impl Reusable {
         }
     }
 
+    /// The tasks that did their work.
+    pub fn tasks(&self) -> Vec<TaskId> {
+        let mut done: Vec<TaskId> =
+            self.entries.values().filter(|entry| entry.output.is_some()).map(|entry| entry.task.clone()).collect();
+        done.sort();
+        done
+    }
+
+    /// The tasks whose texts read one of these inputs of the workflow.
+    pub fn readers_of(&self, inputs: &[String]) -> Vec<TaskId> {
+        let reads = |entry: &&Entry| inputs.iter().any(|name| entry.fingerprint.reads_input(name));
+        self.entries.values().filter(reads).map(|entry| entry.task.clone()).collect()
+    }
+
     /// The output of one.
     pub(crate) fn text(&self, entry: &Entry) -> Option<JsonText> {
         match entry.output.as_ref()? {

@@ -59,6 +59,11 @@ impl Fingerprint {
         found
     }
 
+    /// Whether a text reads an input of the workflow.
+    pub fn reads_input(&self, name: &str) -> bool {
+        self.read.contains_key(&Read::Input(name.to_owned()))
+    }
+
     fn changed_values(&self, before: &Fingerprint) -> Vec<Affected> {
         let names: BTreeSet<&Read> = self.read.keys().chain(before.read.keys()).collect();
         let changed = names.into_iter().filter(|name| self.read.get(*name) != before.read.get(*name));
