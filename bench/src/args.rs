@@ -50,6 +50,8 @@ pub enum What {
     Chain,
     /// A run of 10 000 tasks that was killed when 90 % were done
     Resume,
+    /// Commits of the journal, and opening journals of 100 000 and 1 000 000 events
+    Durable,
     /// The smallest commands
     Startup,
     /// 100 000 agents: memory, and time per agent beside 1 000

@@ -2,6 +2,7 @@
 
 mod chain;
 mod departments;
+mod durable;
 mod fanout;
 mod limit;
 mod memory;
@@ -38,6 +39,11 @@ pub const ALL: &[Benchmark] = &[
     Benchmark { name: storm::NAME, about: "3 000 calls, a hidden limit of 40, 429s", run: storm::run },
     Benchmark { name: chain::NAME, about: "1 000 agents, one after the other", run: chain::run },
     Benchmark { name: resume::NAME, about: "10 000 tasks, killed when 90 % were done", run: resume::run },
+    Benchmark {
+        name: durable::NAME,
+        about: "commits of the journal, and opening 1 000 000 events",
+        run: durable::run,
+    },
     Benchmark { name: fanout::NAME, about: "1 to 10 000 to 1 agents", run: fanout::run },
     Benchmark { name: memory::NAME, about: "100 000 agents beside 1 000", run: memory::run },
 ];

@@ -1,16 +1,18 @@
 //! Jobs that a child of this program does: what has no command of its own.
 
 mod decide;
-mod engine;
+pub mod engine;
 mod floor;
 mod serve;
 mod shape;
 
 use crate::child::Meter;
 use crate::error::Error;
+use crate::journals::{self, Growth};
 use convoke_plan::Plan;
 use convoke_plan::compile;
 use convoke_plan::source::{SourceReadError, Sources};
+pub use decide::started;
 use serde::{Deserialize, Serialize};
 pub use shape::Shape;
 use std::path::PathBuf;
@@ -64,6 +66,15 @@ pub enum Job {
         /// The state folder; none means the memory journal.
         state: Option<PathBuf>,
     },
+    /// Opening a long journal.
+    Open {
+        /// The state folder.
+        state: PathBuf,
+        /// What it is long of.
+        growth: Growth,
+        /// Whether its snapshots are used.
+        snapshots: bool,
+    },
     /// The agents of a manifest, 50 ms each, and how their outputs are merged.
     Manifest {
         /// How many.
@@ -86,6 +97,7 @@ pub fn run(job: &str) -> Result<ExitCode, Error> {
         Job::Decide { shape, count, limit } => decide::run(shape, count, limit),
         Job::Serve { latency_ms, most, faults } => serve::run(latency_ms, most, faults),
         Job::FanOut { count, limit } => engine::fan_out(count, limit),
+        Job::Open { state, growth, snapshots } => journals::open(&state, growth, snapshots),
         Job::Wait { count, limit, state } => engine::wait(count, limit, state),
         Job::Manifest { count, limit, strategy, state } => engine::manifest(count, limit, &strategy, state),
     }?;

@@ -13,6 +13,7 @@ mod disk;
 mod error;
 mod figure;
 mod inner;
+mod journals;
 mod machine;
 mod rounds;
 mod served;

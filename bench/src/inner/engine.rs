@@ -89,7 +89,8 @@ fn drive(setup: Setup, watch: impl FnOnce(Watch)) -> Result<Spent, Error> {
     })
 }
 
-fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journal>) -> Setup {
+/// What a measured run needs.
+pub fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journal>) -> Setup {
     let providers = Registry::new(Default::default(), Arc::new(|_| None));
     let commands = Processes::new(Environment::new([], &[]));
     Setup {

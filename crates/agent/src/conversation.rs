@@ -62,6 +62,8 @@ pub struct Conversation {
     /// Answers that could not be used, as they came.
     rejected: Vec<String>,
     state: State,
+    /// Conversations of the task before this one.
+    before: u32,
     /// What is not written down yet.
     unwritten: record::Unwritten,
     /// What people should know and were not told yet.
@@ -188,14 +190,20 @@ impl Conversation {
             shelf: Shelf::of(premise.call.kept.clone()),
             rejected: Vec::new(),
             state,
+            before: past.iter().filter_map(Piece::read).filter(|piece| piece.is_first).count() as u32,
             unwritten: record::Unwritten::beginning(),
             notes: Vec::new(),
         }
     }
 
-    /// How often the model was asked, the same for an attempt that goes on with the conversation.
-    pub(crate) fn turns(&self) -> u32 {
-        self.state.calls
+    /// Tells this turn from every other turn of the task, whichever conversation it belongs to.
+    pub(crate) fn turn_name(&self) -> String {
+        format!("{}.{}", self.before, self.state.calls)
+    }
+
+    /// The calls that are to be made.
+    pub(crate) fn calls(&self) -> &[ToolCall] {
+        if self.state.stage == Stage::Calling { self.open_calls() } else { &[] }
     }
 
     /// What to do next. Asking again without feeding gives the same answer.

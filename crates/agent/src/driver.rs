@@ -2,10 +2,10 @@
 
 use crate::refusals::Refusals;
 use crate::talk::Talk;
-use crate::{Commands, EngineLink, Programmer, Programs, Provider, Providers, Toolbox, script, tool};
+use crate::{Commands, EngineLink, Programmer, Programs, Provider, Providers, Toolbox, probe, script, tool};
 use convoke_failpoint::failpoint;
 use convoke_model::{
-    AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, Usage, Work,
+    AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, Usage, Work, reason,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -46,6 +46,9 @@ impl Attempts {
             Work::Script(call) => self.run(&assignment, call, link, cancel).await,
             Work::Program(call) => self.program(&assignment, call, link, &cancel).await,
             Work::Tool(work) => tool::perform(&*self.toolbox, &assignment, work, link, cancel).await,
+            Work::Probe(work) => {
+                probe::perform(&*self.commands, &*self.toolbox, &assignment, work, link, cancel).await
+            }
         }
     }
 
@@ -100,6 +103,10 @@ impl Attempts {
         let (step, call) = (&assignment.step, &*placed(call, assignment.contract.as_deref()));
         let result = match self.commands.run(call, cancel, link).await {
             Ok(result) => result,
+            // Nothing is left that says how the command ended, or whether it did.
+            Err(failure) if failure.reason.as_deref() == Some(reason::RECORD_LOST) => {
+                return AttemptEnd::Lost;
+            }
             Err(mut failure) => {
                 failure.message = format!("step `{step}`: {}", failure.message);
                 return unused(failure);
@@ -117,7 +124,7 @@ impl Attempts {
 }
 
 /// The call in the folder of its contract, where there is one.
-fn placed<'a>(call: &'a ScriptCall, contract: Option<&Contract>) -> Cow<'a, ScriptCall> {
+pub(crate) fn placed<'a>(call: &'a ScriptCall, contract: Option<&Contract>) -> Cow<'a, ScriptCall> {
     match contract.and_then(|contract| contract.working_dir.clone()) {
         Some(folder) => Cow::Owned(ScriptCall { working_dir: Some(folder), ..call.clone() }),
         None => Cow::Borrowed(call),

@@ -19,6 +19,7 @@ mod executor;
 mod judging;
 mod ledger;
 mod placeholder;
+mod probe;
 mod program;
 mod provider;
 pub mod redaction;

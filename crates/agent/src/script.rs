@@ -100,6 +100,7 @@ mod tests {
             schema,
             idle: None,
             key: None,
+            survival: None,
         }
     }
 

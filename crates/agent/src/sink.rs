@@ -2,7 +2,7 @@
 //!
 //! Reports are facts for the watchers and for the governor; nothing that the attempt does depends on them.
 
-use convoke_model::Usage;
+use convoke_model::{EffectCommit, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Takes reports. Must not block.
@@ -39,6 +39,15 @@ pub enum Report {
         /// Start time as the kernel counts it.
         start: u64,
     },
+    /// The attempt's command runs, and goes on when the engine dies.
+    SurvivorStarted {
+        /// Process id of its supervisor.
+        pid: u32,
+        /// Start time as the kernel counts it.
+        start: u64,
+    },
+    /// The outcome of a claimed call is known.
+    EffectCommitted(EffectCommit),
     /// A tool is about to be called; shown and forgotten.
     ToolStarted {
         /// The tool, as the model knows it.

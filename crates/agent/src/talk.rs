@@ -4,7 +4,7 @@
 //! without tools that answers at once costs one request and nothing else.
 
 use crate::ask::Heard;
-use crate::calls::Caller;
+use crate::calls::{Caller, Made};
 use crate::conversation::{Written, leftovers};
 use crate::driver::unused;
 use crate::fallback::Models;
@@ -17,7 +17,8 @@ use crate::{
 };
 use convoke_failpoint::failpoint;
 use convoke_model::{
-    AgentCall, Assignment, AttemptEnd, Class, Contract, Failure, JsonText, Servers, WaitsFor, reason,
+    AgentCall, Assignment, AttemptEnd, Class, Contract, EffectCommit, Failure, JsonText, Servers, WaitsFor,
+    reason,
 };
 use std::borrow::Cow;
 use std::pin::pin;
@@ -65,6 +66,8 @@ struct Going<'a> {
     calling: &'a AtomicBool,
     /// An attempt before this one was cut off, perhaps among calls.
     was_cut_off: bool,
+    /// Calls whose outcome is known and not on disk yet.
+    committed: Vec<EffectCommit>,
 }
 
 impl Talk<'_> {
@@ -109,7 +112,11 @@ impl Talk<'_> {
             stop: stop.clone(),
             calling: &calling,
             was_cut_off: !self.assignment.continues.is_empty(),
+            committed: Vec::new(),
         };
+        if !self.caller(premise, &going).claims(&going.conversation).is_empty() {
+            going.conversation.claim_again();
+        }
         let heard = Heard::new(self.link, self.contract);
         let closing = {
             let mut talk = pin!(self.converse(premise, &mut going, &heard));
@@ -129,7 +136,9 @@ impl Talk<'_> {
     }
 
     fn close(&self, premise: &Premise<'_>, going: Going<'_>, closing: Closing, heard: &str) -> AttemptEnd {
-        let Going { mut conversation, ledger, .. } = going;
+        let Going { mut conversation, ledger, committed, .. } = going;
+        // What was not recorded with a turn is recorded with the end.
+        committed.into_iter().for_each(|commit| self.link.report(Report::EffectCommitted(commit)));
         failpoint!("agent.talk.closing");
         let usage = ledger.close(heard);
         match closing {
@@ -285,7 +294,22 @@ impl Talk<'_> {
 
     async fn call_tools(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
         let Next::Call(calls) = going.conversation.next(premise) else { return Ok(()) };
-        let caller = Caller {
+        going.calling.store(true, Ordering::Relaxed);
+        failpoint!("agent.calls.claimed");
+        let made = self.caller(premise, going).make(calls, &going.conversation).await;
+        failpoint!("agent.calls.made");
+        going.calling.store(false, Ordering::Relaxed);
+        if going.stop.is_cancelled() {
+            return Err(self.cancelled());
+        }
+        let Made { results, committed } = made.map_err(|failure| self.named(failure))?;
+        going.committed.extend(committed);
+        going.conversation.feed_results(premise, results);
+        Ok(())
+    }
+
+    fn caller<'c>(&'c self, premise: &Premise<'c>, going: &'c Going<'_>) -> Caller<'c> {
+        Caller {
             toolbox: self.toolbox,
             asker: self.assignment.into(),
             settings: &self.call.settings,
@@ -294,27 +318,23 @@ impl Talk<'_> {
             link: self.link,
             stop: &going.stop,
             was_cut_off: going.was_cut_off,
-        };
-        going.calling.store(true, Ordering::Relaxed);
-        failpoint!("agent.calls.claimed");
-        let results = caller.make(calls, &going.conversation).await;
-        failpoint!("agent.calls.made");
-        going.calling.store(false, Ordering::Relaxed);
-        if going.stop.is_cancelled() {
-            return Err(self.cancelled());
+            known: &self.assignment.known_results,
         }
-        going.conversation.feed_results(premise, results.map_err(|failure| self.named(failure))?);
-        Ok(())
     }
 
     async fn write_down(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
+        let claimed = self.caller(premise, going).claims(&going.conversation);
         let Written { piece, kept } = going.conversation.take_delta(premise);
         let usage = going.ledger.take();
+        let committed = std::mem::take(&mut going.committed);
+        let record =
+            TurnRecord { claimed, committed: committed.clone(), ..TurnRecord::new(piece, kept, usage) };
         failpoint!("agent.turn.before_record");
-        let written = self.link.record(TurnRecord { piece, kept, usage }).await;
+        let written = self.link.record(record).await;
         failpoint!("agent.turn.recorded");
         if written.is_err() {
             going.ledger.put_back(usage);
+            going.committed = committed;
         }
         written
     }

@@ -3,7 +3,7 @@
 //! What is recorded is on disk when the future is ready, and another attempt of the task is given it back in the same
 //! order: so a call with an effect is written down before it is made, and its result after.
 
-use convoke_model::{Digest, Failure, JsonText, Usage};
+use convoke_model::{Digest, EffectClaim, EffectCommit, Failure, JsonText, Usage};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,19 @@ pub struct TurnRecord {
     pub kept: Vec<JsonText>,
     /// What was used since the last record.
     pub usage: Usage,
+    /// Calls that are made once this is on disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claimed: Vec<EffectClaim>,
+    /// Calls whose results are in this record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub committed: Vec<EffectCommit>,
+}
+
+impl TurnRecord {
+    /// A record of what is new, without calls.
+    pub fn new(piece: JsonText, kept: Vec<JsonText>, usage: Usage) -> TurnRecord {
+        TurnRecord { piece, kept, usage, claimed: Vec::new(), committed: Vec::new() }
+    }
 }
 
 /// An attempt's link to the engine that launched it: capacity, reports and the turn log.

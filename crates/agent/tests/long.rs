@@ -154,8 +154,14 @@ impl Toolbox for Library {
             description: "Fetches a page.".into(),
             input_schema: json!({"type": "object", "properties": {"page": {"type": "integer"}}}),
         };
-        let tool =
-            Tool { server: "s".into(), name: "fetch".into(), spec, output_schema: None, repeatable: true };
+        let tool = Tool {
+            server: "s".into(),
+            name: "fetch".into(),
+            spec,
+            output_schema: None,
+            repeatable: true,
+            read_only: true,
+        };
         Box::pin(std::future::ready(Ok(vec![tool])))
     }
 
@@ -295,6 +301,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         retry: Retry::agent_default(),
         failures: 0,
         cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

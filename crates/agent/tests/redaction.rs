@@ -105,8 +105,14 @@ impl Toolbox for Echo {
             description: format!("Echoes, as in {}", self.0.leak),
             input_schema: json!({"type": "object", "description": self.0.leak}),
         };
-        let tool =
-            Tool { server: "s".into(), name: "echo".into(), spec, output_schema: None, repeatable: true };
+        let tool = Tool {
+            server: "s".into(),
+            name: "echo".into(),
+            spec,
+            output_schema: None,
+            repeatable: true,
+            read_only: true,
+        };
         Box::pin(std::future::ready(Ok(vec![tool])))
     }
 
@@ -238,6 +244,7 @@ fn assignment(case: &Case) -> Assignment {
         retry: Retry::agent_default(),
         failures: 0,
         cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

@@ -27,7 +27,7 @@ pub use tooling::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
     ProjectAction, ProjectArgs,
 };
-pub use values::Spending;
+pub use values::{Spending, age, size};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -141,7 +141,7 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Bring a damaged run back to its longest beginning that verifies; the damaged files are kept
     Repair(RepairArgs),
-    /// Remove old runs that have ended
+    /// Remove runs that have ended, by age, count, size and status
     Prune(PruneArgs),
     /// Ask a run to stop
     Stop(StopArgs),

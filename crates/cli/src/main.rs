@@ -18,6 +18,7 @@ mod given;
 mod notifying;
 mod plan_text;
 mod printing;
+mod retention;
 mod reusing;
 mod stored;
 mod subject;

@@ -4,8 +4,9 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate::Gates;
-use convoke_journal::{Error, Index, Owner, Reader, RunRow, StateDir};
+use convoke_journal::{Error, Index, Owner, Reader, RunRow, Search, StateDir};
 use convoke_model::{Event, JsonText, Payload, RunId, Stamped, TaskId};
+use std::time::Duration;
 
 /// The state folder, to look at.
 pub fn for_reading(console: &Console) -> StateDir {
@@ -31,7 +32,8 @@ pub fn find(state: &StateDir, name: &str) -> Result<RunId, CommandFailure> {
 /// The newest run that was started in this folder.
 pub fn last_here(state: &StateDir) -> Result<RunId, CommandFailure> {
     let here = folder();
-    let newest = list(state)?.into_iter().find(|row| row.folder == here);
+    let search = Search { folder: Some(here), limit: Some(1), ..Search::default() };
+    let newest = search_runs(state, &search)?.into_iter().next();
     newest.map(|row| row.id).ok_or_else(|| {
         CommandFailure::new(Exit::Usage, "no run was started in this folder")
             .hint("`convoke runs` lists the runs of every folder")
@@ -45,8 +47,30 @@ pub fn folder() -> String {
 
 /// Every run, newest first.
 pub fn list(state: &StateDir) -> Result<Vec<RunRow>, CommandFailure> {
-    Ok(Index::open(state)?.list()?)
+    search_runs(state, &Search::default())
 }
+
+/// The runs that are asked for, newest first.
+pub fn search_runs(state: &StateDir, search: &Search) -> Result<Vec<RunRow>, CommandFailure> {
+    Ok(Index::open(state)?.find(search)?)
+}
+
+/// Puts the line of a run that this process has driven into the index, so that the next list need not read its journal. Only an
+/// aid: a list finds out by itself, and does so where the journal is long or the index is busy.
+pub fn note_line(state: &StateDir, run: &RunId) {
+    let is_short = || Some(Reader::open(state, run).ok()?.last() <= SHORT);
+    if is_short() == Some(true)
+        && let Ok(mut index) = Index::open_within(state, PATIENCE)
+    {
+        index.refresh(run).ok();
+    }
+}
+
+/// A journal of so many events is read in a few milliseconds.
+const SHORT: u64 = 5_000;
+
+/// The end of a run does not wait for other processes.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// This process, for the lock of a run.
 pub fn ourselves() -> Owner {

@@ -35,6 +35,7 @@ mod project;
 mod queueing;
 mod repair;
 mod resuming;
+mod retention;
 mod running;
 mod secrets;
 mod sharing;

@@ -236,17 +236,6 @@ fn a_state_folder_without_permission_has_its_own_code() {
 }
 
 #[test]
-fn old_runs_are_pruned_and_the_newest_stay() {
-    let (world, first) = after_one_run();
-    world.run(&["run", "w.yaml"]);
-    let would = json(&world.run(&["prune", "--keep-last", "1", "--dry-run", "--format", "json"]).stdout);
-    assert_eq!(would, serde_json::json!([first]));
-    assert_eq!(world.run(&["prune", "--keep-last", "1"]).stdout, format!("{first} two\n"));
-    assert_eq!(json(&world.run(&["runs", "--format", "json"]).stdout).as_array().unwrap().len(), 1);
-    assert_eq!(world.run(&["prune", "--keep-last", "0", "--older-than", "1d", "-q"]).stdout, "");
-}
-
-#[test]
 fn looking_at_nothing_is_no_error() {
     let world = World::new();
     let said = world.run(&["runs", "--format", "json"]);

@@ -4,7 +4,7 @@ use convoke_model::{Event, Stamped};
 use convoke_plan::Plan;
 
 /// The code of these notes.
-const CUT: &str = "bounds_cut";
+pub(crate) const CUT: &str = "bounds_cut";
 
 /// What the journal does not say yet.
 pub(crate) fn untold(plan: &Plan, history: &[Stamped]) -> Vec<Event> {

@@ -2,12 +2,13 @@
 //!
 //! Nothing is done in the name of the fork before they are on disk with the copy; from then on it is resumed as every run is.
 
+use crate::effects::{Effect, EffectState, effects};
 use crate::error::EngineError;
 use crate::setup::{Written, fold, reopening, with};
 use convoke_model::hash::HashSet;
 use convoke_model::{Digest, Event, JsonText, PlanChanged, RunForked, RunId, SetOutput, Stamped, TaskId};
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, changed_and_set, reopen, replayable};
+use convoke_schedule::{Changed, Scheduler, changed_and_set, reopen, replayable};
 use std::sync::Arc;
 
 /// A fork that is asked for.
@@ -63,6 +64,16 @@ impl Fork {
         }
         Ok(opening)
     }
+}
+
+/// What tasks that are not `done` did to the world, and would do again; `base` has taken all of these events. What failed, and
+/// what its step declares to be repeatable, is left out.
+pub fn repeated(base: &Scheduler, events: &[Stamped], done: &HashSet<TaskId>) -> Vec<Effect> {
+    let mut found = effects(events);
+    found.retain(|effect| {
+        effect.state != EffectState::Failed && !done.contains(&effect.task) && !base.may_repeat(&effect.task)
+    });
+    found
 }
 
 /// The tasks whose end counts in a run with these events.

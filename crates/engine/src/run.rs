@@ -11,6 +11,7 @@ use crate::failpoints;
 use crate::handle::{Handle, Notice};
 use crate::outcome::Outcome;
 use crate::project::Projects;
+use crate::snapshot::{Keeper, RULES};
 use crate::tenure::Tenure;
 use convoke_failpoint::failpoint;
 use convoke_govern::Learned;
@@ -58,6 +59,8 @@ pub struct Run {
     pub(crate) mail: Vec<Fact>,
     /// What the run begins with, not on disk yet.
     pub(crate) opening: Vec<Stamped>,
+    /// Has snapshots taken, for a quick start of the next owner.
+    pub(crate) snapshots: Keeper,
 }
 
 impl Run {
@@ -71,7 +74,6 @@ impl Run {
             }
             self.commit(turn.events, turn.consumed).await?; // one commit for facts and decisions
             for effect in turn.effects {
-                failpoints::before_effect(&effect);
                 self.perform(effect); // launch, abort; never waits
             }
             if turn.cut_off {
@@ -113,6 +115,7 @@ impl Run {
     }
 
     fn perform(&mut self, effect: Effect) {
+        failpoints::before_effect(&effect);
         match effect {
             Effect::Launch(task, assignment, terms) => self.attempts.launch(task, *assignment, terms),
             Effect::Abort(task) => self.attempts.abort(task),
@@ -164,6 +167,7 @@ impl Run {
         let events = self.make_durable(append).await?;
         failpoints::after_commit(&events);
         self.tenure.note();
+        self.snapshots.note(&events);
         if let Some(watchers) = &self.watchers {
             let _ = watchers.send(Notice::Committed(events.into()));
         }
@@ -295,7 +299,7 @@ impl Run {
     async fn fold_again(&mut self) -> Result<(), EngineError> {
         let (reply, answer) = tokio::sync::oneshot::channel();
         self.writer.ask(move |journal| {
-            let _ = reply.send(journal.and_then(|journal| journal.read_all()));
+            let _ = reply.send(journal.and_then(|journal| journal.recover(RULES)));
         });
         let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
         failpoint!("engine.cut_off.history_read");

@@ -12,6 +12,7 @@ use crate::error::EngineError;
 use crate::handle::{Handle, Watch};
 use crate::project::Project;
 use crate::run::{METRICS_PERIOD, Run};
+use crate::snapshot::{Keeper, RULES, is_boundary};
 use crate::store::Store;
 use crate::tenure::Tenure;
 use convoke_agent::Executor;
@@ -99,7 +100,8 @@ pub struct Options {
 
 /// Prepares a run: replays what there is and says what is about to happen. Nothing is on disk before `drive`.
 pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
-    let history = setup.journal.read_all()?;
+    let history = setup.journal.recover(RULES)?;
+    let snapshots = Keeper::new(setup.journal.snapshot_taker(), &history);
     let last = history.last().map(|event| event.at).unwrap_or_default();
     let clock = setup.clock.not_before(last);
     failpoint!("engine.prepare.history_read");
@@ -165,6 +167,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         next_metrics: tokio::time::Instant::now() + METRICS_PERIOD,
         mail: Vec::new(),
         opening,
+        snapshots,
     };
     failpoint!("engine.prepare.done");
     Ok((run, handle, watch))
@@ -212,6 +215,10 @@ pub fn replay(
         Changes::None => plan,
         Changes::Accept { before } => before,
     };
+    let reopens = |stamped: &Stamped| matches!(stamped.event, Event::RunFinished { .. });
+    if matches!(changes, Changes::None) && !history.iter().any(reopens) {
+        return Ok((fold(plan, history)?, Vec::new())); // the usual case needs no second fold, and no copy for it
+    }
     let mut state = fold(written_under, history.clone())?;
     let (mut opening, mut ended) = (Vec::new(), None);
     if state.finished().is_some() {
@@ -271,6 +278,10 @@ pub(crate) fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, 
 
 /// The same, into a scheduler that has seen nothing yet.
 pub fn fold_into(mut scheduler: Scheduler, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
+    if !events.iter().any(|stamped| is_boundary(&stamped.event)) {
+        events.iter().try_for_each(|event| scheduler.apply(event))?;
+        return Ok(scheduler);
+    }
     let spent = Spending::of(&events).by_task();
     let kept = replayable(events);
     kept.iter().try_for_each(|event| scheduler.apply(event))?;
@@ -289,7 +300,7 @@ fn end_leftovers(history: &[Stamped], end: &(dyn Fn(u32, u64) + Send + Sync)) {
     let mut alive = HashMap::new();
     for stamped in history {
         match &stamped.event {
-            Event::ProcessStarted { task, pid, start, .. } => {
+            Event::ProcessStarted { task, pid, start, survives: false, .. } => {
                 alive.insert(task.clone(), (*pid, *start));
             }
             Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {

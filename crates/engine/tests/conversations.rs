@@ -59,7 +59,7 @@ impl Executor for Talker {
             let digest = Digest::of(kept.as_str().as_bytes());
             let usage = Usage { calls: 1, input_tokens: 10, ..Usage::default() };
             let piece = JsonText::of(&json!({ "turn": assignment.attempt }));
-            line.record(TurnRecord { piece, kept: vec![kept], usage }).await.expect("the journal takes it");
+            line.record(TurnRecord::new(piece, vec![kept], usage)).await.expect("the journal takes it");
             let text = line.recall(digest).await.map(|text| text.value().as_str().unwrap().to_owned());
             recalled.lock().unwrap().push(text);
             end

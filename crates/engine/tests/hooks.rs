@@ -17,6 +17,7 @@ fn asked(text: &str) -> (RunStatus, Vec<String>) {
             Work::Script(call) => call.args.join(" "),
             Work::Tool(call) => call.tool.clone(),
             Work::Program(call) => call.agent.prompt.clone(),
+            Work::Probe(_) => "probe".to_owned(),
         };
         ears.borrow_mut().push(words.clone());
         match words.as_str() {

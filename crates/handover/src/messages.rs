@@ -8,7 +8,7 @@
 
 use crate::Requirements;
 use convoke_agent::{CallDemand, Limits, Report, TurnRecord};
-use convoke_model::{Assignment, AttemptEnd, Digest, Failure, JsonText, Usage};
+use convoke_model::{Assignment, AttemptEnd, Digest, EffectCommit, Failure, JsonText, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -98,6 +98,10 @@ pub enum WireReport {
     TakenBy { pid: u32 },
     /// A command runs.
     ProcessStarted { pid: u32, start: u64 },
+    /// Never sent: commands that survive are not handed over.
+    SurvivorStarted { pid: u32, start: u64 },
+    /// The outcome of a call is known.
+    EffectCommitted(EffectCommit),
     /// A tool is about to be called.
     ToolStarted { tool: String },
     /// A tool was called.
@@ -116,6 +120,8 @@ impl From<Report> for WireReport {
             // Reports that only an owner makes.
             Report::Silent | Report::LetGo => WireReport::Progress { text: String::new() },
             Report::ProcessStarted { pid, start } => WireReport::ProcessStarted { pid, start },
+            Report::SurvivorStarted { pid, start } => WireReport::SurvivorStarted { pid, start },
+            Report::EffectCommitted(commit) => WireReport::EffectCommitted(commit),
             Report::ToolStarted { tool } => WireReport::ToolStarted { tool },
             Report::ToolCalled { tool, ms, failed } => WireReport::ToolCalled { tool, ms, failed },
             Report::Noted { code, message } => WireReport::Noted { code: code.to_owned(), message },
@@ -131,6 +137,8 @@ impl From<WireReport> for Report {
             WireReport::LimitsSeen(limits) => Report::LimitsSeen(limits),
             WireReport::TakenBy { pid } => Report::TakenBy { pid },
             WireReport::ProcessStarted { pid, start } => Report::ProcessStarted { pid, start },
+            WireReport::SurvivorStarted { pid, start } => Report::SurvivorStarted { pid, start },
+            WireReport::EffectCommitted(commit) => Report::EffectCommitted(commit),
             WireReport::ToolStarted { tool } => Report::ToolStarted { tool },
             WireReport::ToolCalled { tool, ms, failed } => Report::ToolCalled { tool, ms, failed },
             WireReport::Noted { code, message } => Report::Noted { code: static_code(code), message },
@@ -170,6 +178,7 @@ mod tests {
             Report::LimitsSeen(Limits { provider: "openai".into(), ..Limits::default() }),
             Report::ProcessStarted { pid: 7, start: 8 },
             Report::ToolStarted { tool: "t".into() },
+            Report::EffectCommitted(EffectCommit { key: "k".into(), failed: true, result: None }),
             Report::ToolCalled { tool: "t".into(), ms: 1, failed: true },
             Report::Noted { code: "model_fallback", message: "m".into() },
         ];

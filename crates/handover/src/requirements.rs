@@ -114,6 +114,7 @@ mod tests {
             stdin: None,
             schema: None,
             key: None,
+            survival: None,
             idle: None,
         }))
     }

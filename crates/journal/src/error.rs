@@ -125,6 +125,14 @@ pub enum Error {
         /// What is wrong with it.
         what: Missing,
     },
+    /// A snapshot is not what its events come to. Nothing is lost: it is not used.
+    #[error("snapshot `{path}` is damaged: {why}")]
+    Snapshot {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The file comes from a newer version.
     #[error("`{path}` has format {found}, this version knows formats up to {known}")]
     Newer {
@@ -275,6 +283,7 @@ impl Error {
             Error::NoTip { .. } => {
                 "restore the whole folder of the run; to accept the events that are there: `convoke repair`"
             }
+            Error::Snapshot { .. } => "delete it: the run is opened from its journal; then check the disk",
             Error::Newer { .. } => "use the version of convoke that wrote it, or a later one",
             _ => return None,
         })

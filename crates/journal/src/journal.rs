@@ -3,7 +3,7 @@
 //! Everything here may block on a disk; the engine calls it through [`Writer`](crate::Writer). Both implementations
 //! pass the same conformance suite.
 
-use crate::{Error, InboxMessage, MessageId};
+use crate::{Error, InboxMessage, MessageId, SnapshotTaker};
 use convoke_model::{Blob, Digest, JsonText, Stamped};
 
 /// The ordered, durable list of a run's events, with its blobs and its inbox.
@@ -30,6 +30,16 @@ pub trait Journal: Send {
         let mut events = Vec::new();
         self.read(1, &mut |event| events.push(event))?;
         Ok(events)
+    }
+
+    /// Events that fold to the same state as all of them: the newest snapshot that was made under these rules, and what is behind it.
+    fn recover(&self, _rules: u32) -> Result<Vec<Stamped>, Error> {
+        self.read_all()
+    }
+
+    /// Takes snapshots of this journal, on any thread; `None` where reading all of it costs little.
+    fn snapshot_taker(&self) -> Option<SnapshotTaker> {
+        None
     }
 
     /// The text of a blob; `None` if it is not in the store.

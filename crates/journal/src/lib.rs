@@ -8,6 +8,7 @@
 //! runs/<id>/owner.lock     names the owner process, which holds it        owner
 //! runs/<id>/inbox.db       what other processes say to the run            inbox
 //! runs/<id>/tip            how far appends were acknowledged              tip
+//! runs/<id>/snapshots/     shorter histories; can be deleted            sqlite
 //! runs/<id>/ballast        room for the last words on a full disk         ballast
 //! ```
 //!
@@ -37,13 +38,16 @@ mod writer;
 
 pub use error::{Error, Missing, Unsuitable};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId};
-pub use index::{Index, Prune, RunRow, summarize};
+pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
 pub use owner::{Held, Owner, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
-pub use sqlite::{Prefix, Reader, Repaired, RunMeta, Sqlite, TakenOver, Verified, repair, verify};
+pub use sqlite::{
+    Compact, Prefix, Reader, Repaired, RunMeta, SnapshotTaker, Sqlite, TakenOver, Verified, repair, verify,
+    verify_snapshots,
+};
 pub use state::{StateDir, private_file, replace_durably, replace_private, write_private};
 pub use stopped::start_of;
 pub use writer::{Append, Writer};

@@ -44,6 +44,13 @@ impl StateDir {
 
     /// The runs that have a folder, in the order of their names.
     pub fn runs(&self) -> Result<Vec<RunId>, Error> {
+        let mut runs = self.folders()?;
+        runs.retain(|run| !is_being_made(&self.run_dir(run)));
+        Ok(runs)
+    }
+
+    /// The folders that are named as runs are, in the order of their names; some may be in the making.
+    pub(crate) fn folders(&self) -> Result<Vec<RunId>, Error> {
         let folder = self.runs_dir();
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -52,7 +59,7 @@ impl StateDir {
         };
         let mut runs: Vec<_> = entries
             .filter_map(|entry| Some(RunId(entry.ok()?.file_name().to_str()?.into())))
-            .filter(|run| is_safe(run) && !is_being_made(&self.run_dir(run)))
+            .filter(is_safe)
             .collect();
         runs.sort();
         Ok(runs)
@@ -105,7 +112,8 @@ pub(crate) fn end_making(dir: &Path) -> Result<(), Error> {
     disk::remove(&path).and_then(|()| disk::sync_folder(dir)).map_err(Error::io("remove", &path))
 }
 
-fn is_being_made(dir: &Path) -> bool {
+/// Whether a folder has no run yet.
+pub(crate) fn is_being_made(dir: &Path) -> bool {
     dir.join(MAKING).exists()
 }
 

@@ -62,6 +62,8 @@ fn row(run: &RunId, start: u64, end: Option<RunStatus>) -> RunRow {
         done: 1,
         failed: 1,
         pid: Some(42),
+        events: 7 + u64::from(end.is_some()),
+        base: None,
         problem: None,
     }
 }
@@ -155,15 +157,19 @@ fn pruning_takes_what_the_policy_says_and_nothing_that_lives() {
     let mut living = Sqlite::create(&disk.state, &run("living"), &meta(), &me()).unwrap();
     living.append(&[note(1)], &[], &[]).unwrap();
     let mut index = Index::open(&disk.state).unwrap();
-    let policy = Prune { keep_last: 1, older_than: None, only_ended: true, dry_run: true };
+    let policy = Prune { keep_last: 1, dry_run: true, ..Prune::default() };
     let names = |rows: &[RunRow]| rows.iter().map(|row| row.id.to_string()).collect::<Vec<_>>();
+    let prune = |index: &mut Index, policy: &Prune| {
+        let pruned = index.prune(policy).unwrap();
+        pruned.removed.into_iter().map(|removed| removed.row).collect::<Vec<_>>()
+    };
 
-    assert_eq!(index.prune(&policy).unwrap(), [middle.clone(), old.clone()]);
+    assert_eq!(prune(&mut index, &policy), [middle.clone(), old.clone()]);
     assert_eq!(index.list().unwrap().len(), 5, "a dry run leaves everything");
     let policy = Prune { older_than: Some(Timestamp(150)), dry_run: false, ..policy };
-    assert_eq!(index.prune(&policy).unwrap(), [old]);
-    let policy = Prune { keep_last: 0, older_than: None, only_ended: false, dry_run: false };
-    assert_eq!(names(&index.prune(&policy).unwrap()), ["new", "middle", "open"]);
+    assert_eq!(prune(&mut index, &policy), [old]);
+    let policy = Prune { unfinished: true, ..Prune::default() };
+    assert_eq!(names(&prune(&mut index, &policy)), ["new", "middle", "open"]);
     assert_eq!(names(&index.list().unwrap()), ["living"]);
     assert_eq!(fs::read_dir(disk.state.path().join("runs")).unwrap().count(), 1, "nothing is left behind");
     assert!(living.append(&[note(2)], &[], &[]).is_ok());

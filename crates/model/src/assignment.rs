@@ -4,8 +4,8 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Digest, Failure, JsonText, OutputSchema, Payload, Prices, Remedy, Retry, Servers,
-    TaskId, Timestamp, ToolWork, Usage,
+    Answer, Capabilities, Digest, Failure, JsonText, KnownResult, OutputSchema, Payload, Prices, Remedy,
+    Retry, Servers, TaskId, Timestamp, ToolWork, Usage,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -43,6 +43,9 @@ pub struct Assignment {
     /// Attempts before this one that were cut off, so that whatever they were answered is not known.
     #[serde(default)]
     pub cut_off: u32,
+    /// Results of calls of the turn that the conversation stands in: these were made, and are not made again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_results: Vec<KnownResult>,
     /// What the attempt may do and use, where that was resolved for it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<Box<crate::Contract>>,
@@ -67,6 +70,38 @@ pub enum Work {
     Tool(Box<ToolWork>),
     /// Let a model write programs over outputs.
     Program(Box<crate::ProgramCall>),
+    /// Find out whether the effect of an attempt that was cut off happened.
+    Probe(Box<ProbeWork>),
+}
+
+/// A question to the world, which changes nothing in it: did an effect happen?
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProbeWork {
+    /// What is asked.
+    pub asks: ProbeCall,
+    /// What the step's output must look like.
+    pub schema: Option<OutputSchema>,
+    /// How long the answer may take.
+    pub timeout: Duration,
+}
+
+/// What a probe asks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeCall {
+    /// A command, by its exit code.
+    Command(Box<ScriptCall>),
+    /// A tool, by its result.
+    Tool(Box<ToolWork>),
+}
+
+/// How a command outlives the engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survival {
+    /// An earlier attempt started the command: it is attached to, or its recorded result is taken.
+    pub attach: bool,
+    /// How long the command may run, whether or not a process attends to it.
+    pub timeout: Duration,
 }
 
 /// A question to a model.
@@ -276,6 +311,9 @@ pub struct ScriptCall {
     /// Its idempotency key, which it finds in its environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Arc<str>>,
+    /// Where it is to go on when the engine dies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survival: Option<Survival>,
 }
 
 /// How an attempt ended.
@@ -309,6 +347,22 @@ pub enum AttemptEnd {
     },
     /// Unknown how: the process that performed it is gone. As after a crash, the step says what becomes of it.
     Lost,
+    /// It goes on without the engine; a later attempt attaches to it.
+    Detached,
+    /// Of a probe: what it found.
+    Probed(ProbeFinding),
+}
+
+/// What a probe found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeFinding {
+    /// The effect happened; the step's output.
+    Happened(JsonText),
+    /// It did not.
+    Absent,
+    /// It cannot be said, for this reason.
+    Unclear(String),
 }
 
 /// What a suspended attempt waits for.

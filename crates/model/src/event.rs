@@ -25,7 +25,10 @@ pub use run::{
 pub use stamped::Stamped;
 pub use step::{HookPoint, MergeStrategy};
 
-use crate::{ChildSpec, Digest, Failure, Missing, Payload, TaskId, Timestamp, Usage, WaitsFor};
+use crate::{
+    ChildSpec, Digest, EffectKind, Failure, Missing, Payload, ProbeVerdict, TaskId, Timestamp, Usage,
+    WaitsFor,
+};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -224,6 +227,68 @@ pub enum Event {
         pid: u32,
         /// Start time as the kernel counts it, so that a reused id is not mistaken.
         start: u64,
+        /// It goes on when the engine dies.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        survives: bool,
+    },
+    /// An effect is about to be made: on disk before it is. The end of its attempt commits what a step does itself; the calls
+    /// of an agent are committed one by one.
+    EffectClaimed {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The idempotency key of the effect.
+        key: String,
+        /// What makes it.
+        kind: EffectKind,
+        /// The command or the tool, short.
+        what: String,
+    },
+    /// The outcome of an agent's call is known.
+    EffectCommitted {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The idempotency key of the call.
+        key: String,
+        /// Whether it went wrong.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
+        /// What came of it, until the turn that it belongs to is recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Payload>,
+    },
+    /// The engine let go of a command that goes on without it; the next attempt attaches to it or takes its recorded result.
+    AttemptDetached {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+    },
+    /// A probe is about to find out whether the effect of a cut-off attempt happened.
+    ProbeStarted {
+        /// The task.
+        task: TaskId,
+        /// The number of the probe among the task's attempts.
+        attempt: u32,
+        /// The idempotency key of the effect.
+        key: String,
+        /// The fencing token of the lease that covers it, where processes share capacity.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lease: Option<u64>,
+    },
+    /// A probe has answered.
+    EffectProbed {
+        /// The task.
+        task: TaskId,
+        /// The number of the probe among the task's attempts.
+        attempt: u32,
+        /// The idempotency key of the effect.
+        key: String,
+        /// What it says.
+        verdict: ProbeVerdict,
     },
     /// An attempt wrote down how far its conversation has come; another attempt would go on from here.
     TurnRecorded {

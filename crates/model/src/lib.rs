@@ -7,6 +7,7 @@
 mod ask;
 mod assignment;
 mod child;
+mod effect;
 mod event;
 mod failure;
 pub mod fit;
@@ -40,6 +41,7 @@ pub use child::*;
 pub use clearance::ToolName;
 pub use contract::*;
 pub use count::counted;
+pub use effect::*;
 pub use event::*;
 pub use failure::*;
 pub use fnv::{fnv, fnv_from};

@@ -4,10 +4,11 @@
 //! first of the next is an absence, whether the first was interrupted, killed or parked.
 
 use crate::{Event, Stamped, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The times in which no process drove a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absences {
     last: Option<Timestamp>,
     spans: Vec<(Timestamp, Timestamp)>,

@@ -29,6 +29,8 @@ pub enum OnDrop {
         /// How long the leader may tidy up.
         grace: Duration,
     },
+    /// Every member goes on.
+    Leave,
 }
 
 /// A process group. Dropped early, it ends as [`OnDrop`] says.
@@ -123,6 +125,7 @@ impl Drop for Group {
         let Some(leader) = self.leader.take() else { return };
         match self.on_drop {
             OnDrop::Kill => kill_and_let_go(leader, self.pid),
+            OnDrop::Leave => leave(leader),
             OnDrop::AskFirst { grace } => ask_and_let_go(leader, grace, self.spawner.clone()),
         }
     }
@@ -132,6 +135,12 @@ fn kill_and_let_go(mut leader: Child, pid: Pid) {
     supervisor::end(pid);
     // Dying may take the kernel a moment, and this code may not wait.
     thread::spawn(move || leader.wait());
+}
+
+/// Should it end while this process lives, it is reaped.
+fn leave(mut leader: Child) {
+    // A machine without another thread leaves it to the end of the engine.
+    drop(thread::Builder::new().spawn(move || leader.wait()));
 }
 
 fn ask_and_let_go(mut leader: Child, grace: Duration, spawner: Arc<Spawner>) {

@@ -4,11 +4,13 @@
 
 use crate::group::{Group, OnDrop};
 use crate::process::{MARK, Origin};
-use crate::spawner::Spawner;
+use crate::spawner::{Order, Spawner};
+use crate::survivor::Slot;
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::net::unix::pipe;
 
 /// Tells the launchers of one process apart.
@@ -46,13 +48,46 @@ impl Launcher {
     ) -> io::Result<Option<(Group, Pipes)>> {
         let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let Some(mut child) = self.spawner.start_unless(command, taken_back, waits).await? else {
+        let order = Order { command, recording: None };
+        let Some(mut child) = self.spawner.start_unless(order, taken_back, waits).await? else {
             return Ok(None);
         };
         let pipes = Pipes::take(&mut child);
         // From here on, whatever fails, the group ends.
         let group = Group::new(child, mark, self.on_drop, self.spawner.clone())?;
         Ok(Some((group, pipes?)))
+    }
+}
+
+/// A command that outlives the engine, to be started.
+pub struct Surviving<'a> {
+    /// Where it is recorded.
+    pub slot: &'a Slot,
+    /// What it reads.
+    pub stdin: Option<&'a str>,
+    /// Bytes that are kept of each stream; half of them from its beginning.
+    pub kept: u64,
+    /// How long it may run.
+    pub limit: Duration,
+}
+
+impl Launcher {
+    /// Starts a command that outlives the engine, until it is taken back; `None` if it was not started, and never will be. What it
+    /// writes is recorded, and not connected to us.
+    pub async fn start_surviving(
+        &self,
+        mut command: Command,
+        surviving: Surviving<'_>,
+        taken_back: impl Future<Output = ()>,
+        waits: impl FnOnce(&io::Error),
+    ) -> io::Result<Option<Group>> {
+        let Surviving { slot, stdin, kept, limit } = surviving;
+        let (recording, stdin) = slot.prepare(stdin, kept / 2, limit)?;
+        command.env(MARK, slot.mark()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
+        let order = Order { command, recording: Some(recording) };
+        let child = self.spawner.start_unless(order, taken_back, waits).await?;
+        child.map(|child| Group::new(child, slot.mark(), OnDrop::Leave, self.spawner.clone())).transpose()
     }
 }
 

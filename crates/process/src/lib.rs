@@ -7,7 +7,7 @@
 //! arguments and variables, and what is said on the streams, are the callers' business.
 //!
 //! A child gets no descriptor but its three, leads a group of its own, carries a mark that its descendants inherit, and
-//! dies with the engine.
+//! dies with the engine, unless it was started to outlive it (`survivor`): then its supervisor records what becomes of it.
 
 mod exec;
 mod group;
@@ -17,9 +17,11 @@ mod process;
 mod room;
 mod spawner;
 mod supervisor;
+mod survivor;
 
 pub use group::{Group, OnDrop};
-pub use launcher::{Launcher, Pipes};
+pub use launcher::{Launcher, Pipes, Surviving};
 pub use leftovers::{Leftovers, end_leftovers};
 pub use process::{Process, processes};
 pub use room::{NO_ROOM_HINT, Shortage, is_shortage, raise_descriptor_limit};
+pub use survivor::{Recorded, Slot, Standing, Stream, Survivor};

@@ -8,6 +8,7 @@
 use crate::exec::Exec;
 use crate::room::{Shortage, is_shortage, require_room, restore_descriptor_limit};
 use crate::supervisor;
+use crate::survivor::Recording;
 use convoke_failpoint::failpoint;
 use rustix::process::Pid;
 use std::io;
@@ -23,6 +24,14 @@ use tokio::sync::oneshot;
 type Outcome = Result<Fresh, (io::Error, Box<Command>)>;
 type Started = oneshot::Sender<Outcome>;
 type Request = (Command, Started, Ticket);
+
+/// Starts a process.
+pub struct Order {
+    /// The command.
+    pub command: Command,
+    /// Where it is recorded, if it outlives the engine.
+    pub recording: Option<Recording>,
+}
 
 /// A command that waits to be started: the thread takes it, or the caller takes it back, and never both.
 #[derive(Clone, Default)]
@@ -52,15 +61,16 @@ impl Spawner {
     /// started; then it never will be.
     pub async fn start_unless(
         &self,
-        mut command: Command,
+        order: Order,
         taken_back: impl Future<Output = ()>,
         waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<Child>> {
+        let Order { mut command, recording } = order;
         let engine = rustix::process::getpid().as_raw_nonzero().get();
         command.process_group(0);
         let exec = Exec::of(&command)?;
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
-        unsafe { command.pre_exec(move || supervised(engine, &exec)) };
+        unsafe { command.pre_exec(move || supervised(engine, &exec, recording.as_ref())) };
         let (mut taken_back, mut shortage) = (pin!(taken_back), Shortage::default());
         let mut waits = Some(waits);
         loop {
@@ -159,9 +169,9 @@ impl Drop for Fresh {
 
 /// Runs in the child: the limit of descriptors that the engine was started with, then the supervisor, which comes back only
 /// when it could not start the command.
-fn supervised(engine: i32, exec: &Exec) -> io::Result<()> {
+fn supervised(engine: i32, exec: &Exec, recording: Option<&Recording>) -> io::Result<()> {
     restore_descriptor_limit()?;
-    Err(supervisor::supervise(engine, exec))
+    Err(supervisor::supervise(engine, exec, recording))
 }
 
 #[cfg(test)]

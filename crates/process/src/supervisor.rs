@@ -11,13 +11,17 @@
 //! | [`ASK`] | the command's group is asked to end; the supervisor waits until all have |
 //! | [`END`], sent by the engine or by the kernel when the engine dies | everything is killed at once |
 //!
+//! A command that *survives* has a supervisor that hears nothing of the engine's death. It takes what the command writes and
+//! records how the command ended (`survivor`), and ends it when its time is over.
+//!
 //! A namespace of process ids would do the same, but a command would see other process ids than its neighbours, could not
 //! signal them, and without privileges would lose its groups and set-user-id programs such as `sudo`. If the supervisor
 //! itself is killed, its command dies with it (parent-death signal), and the mark in the environment finds the rest.
 //!
-//! A sandbox or a record of exit statuses belongs here: this is the one place that every command passes.
+//! A sandbox belongs here: this is the one place that every command passes.
 
 use crate::exec::Exec;
+use crate::survivor::{Recorder, Recording};
 use convoke_failpoint::failpoint;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::CStr;
@@ -50,9 +54,9 @@ pub fn end(supervisor: Pid) {
     let _ = kill_process(supervisor, Signal::CONT);
 }
 
-/// Runs in a new child of `engine`, between fork and exec: starts the command and becomes its supervisor. Comes back only
-/// with the reason why the command could not be started.
-pub fn supervise(engine: libc::pid_t, exec: &Exec) -> io::Error {
+/// Runs in a new child of `engine`, between fork and exec: starts the command and becomes its supervisor, one that records and
+/// outlives the engine where there is a recording. Comes back only with the reason why the command could not be started.
+pub fn supervise(engine: libc::pid_t, exec: &Exec, recording: Option<&Recording>) -> io::Error {
     // SAFETY: only system calls, without a lock or an allocation, as it must be after a fork of many threads.
     unsafe {
         let mut all = mem::zeroed::<libc::sigset_t>();
@@ -60,16 +64,38 @@ pub fn supervise(engine: libc::pid_t, exec: &Exec) -> io::Error {
         libc::sigfillset(&mut all);
         libc::sigprocmask(libc::SIG_SETMASK, &all, &mut before);
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
-        libc::prctl(libc::PR_SET_PDEATHSIG, END);
-        // The engine may have died before the signal was set.
-        if libc::getppid() != engine {
-            return io::ErrorKind::Interrupted.into();
-        }
-        let mut start = Start { supervisor: libc::getpid(), mask: before, exec, error: 0 };
-        failpoint!("supervisor.command.before");
+        let mut start = Start { supervisor: libc::getpid(), mask: before, exec, streams: None, error: 0 };
+        let supervisor = |command, recorder| Supervisor {
+            command,
+            status: None,
+            asked: false,
+            ending: false,
+            all,
+            recorder,
+        };
+        let Some(recording) = recording else {
+            libc::prctl(libc::PR_SET_PDEATHSIG, END);
+            // The engine may have died before the signal was set.
+            if libc::getppid() != engine {
+                return io::ErrorKind::Interrupted.into();
+            }
+            failpoint!("supervisor.command.before");
+            return match begin(&mut start) {
+                Ok(command) => supervisor(command, None).watch(),
+                Err(error) => error,
+            };
+        };
+        let (recorder, ends) = match recording.begin() {
+            Ok(begun) => begun,
+            Err(error) => return error,
+        };
+        start.streams = Some(ends);
         match begin(&mut start) {
-            Ok(command) => Supervisor { command, status: None, asked: false, ending: false, all }.watch(),
-            Err(error) => error,
+            Ok(command) => supervisor(command, Some(recorder)).watch(),
+            Err(error) => {
+                recording.take_back();
+                error
+            }
         }
     }
 }
@@ -79,6 +105,8 @@ struct Start<'a> {
     supervisor: libc::pid_t,
     mask: libc::sigset_t,
     exec: &'a Exec,
+    /// Where it writes to, if not to the engine.
+    streams: Option<[libc::c_int; 2]>,
     error: i32,
 }
 
@@ -122,6 +150,10 @@ extern "C" fn become_command(given: *mut libc::c_void) -> libc::c_int {
     unsafe {
         let start = given.cast::<Start<'_>>();
         libc::setpgid(0, 0);
+        if let Some([out, err]) = (*start).streams {
+            libc::dup2(out, 1);
+            libc::dup2(err, 2);
+        }
         // Descriptors are marked, not closed: the supervisor's copies are others.
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -146,6 +178,8 @@ struct Supervisor {
     ending: bool,
     /// Every signal: all are blocked, and taken one by one.
     all: libc::sigset_t,
+    /// Takes what the command writes, where it outlives the engine.
+    recorder: Option<Recorder>,
 }
 
 impl Supervisor {
@@ -153,7 +187,10 @@ impl Supervisor {
     unsafe fn watch(mut self) -> ! {
         unsafe {
             // Also the descriptor by which the engine waits for the command's exec, and the command's own streams.
-            libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
+            match &self.recorder {
+                Some(recorder) => recorder.close_others(),
+                None => drop(libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0)),
+            }
             libc::chdir(c"/".as_ptr());
             libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
             failpoint!("supervisor.command.started");
@@ -162,7 +199,11 @@ impl Supervisor {
                 let had_ended = self.status.is_some();
                 if !self.reap() {
                     failpoint!("supervisor.end.before");
-                    end_as(self.status.unwrap_or(0));
+                    let status = self.status.unwrap_or(0);
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.finish(status);
+                    }
+                    end_as(status);
                 }
                 if self.status.is_some() && !had_ended && !self.asked {
                     failpoint!("supervisor.command.ended");
@@ -180,7 +221,19 @@ impl Supervisor {
                     }
                     _ => self.ending |= until.is_some_and(|until| until <= Instant::now()),
                 }
+                self.end_in_time();
             }
+        }
+    }
+
+    /// A command that may run without an engine ends when its time is over.
+    fn end_in_time(&mut self) {
+        if let Some(recorder) = &mut self.recorder
+            && !self.ending
+            && self.status.is_none()
+            && recorder.deadline <= Instant::now()
+        {
+            (recorder.timed_out, self.ending) = (true, true);
         }
     }
 
@@ -200,7 +253,14 @@ impl Supervisor {
     }
 
     /// The next signal, or -1 when there was none until then.
-    unsafe fn next_signal(&self, until: Option<Instant>) -> libc::c_int {
+    unsafe fn next_signal(&mut self, until: Option<Instant>) -> libc::c_int {
+        if let Some(recorder) = &mut self.recorder {
+            let until = until.map_or(recorder.deadline, |until| until.min(recorder.deadline));
+            let is_over = self.ending || self.status.is_some();
+            let until = if is_over { until.max(Instant::now() + AGAIN) } else { until };
+            // SAFETY: as for `supervise`.
+            return unsafe { recorder.next_signal(Some(until)) };
+        }
         let patience = until.map(|until| until.saturating_duration_since(Instant::now()));
         let limit = patience.map(|patience| libc::timespec {
             tv_sec: patience.as_secs() as libc::time_t,

@@ -149,6 +149,7 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         retry: Retry::agent_default(),
         failures: 0,
         cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

@@ -126,7 +126,7 @@ impl Scheduler {
 
     /// The process that performed a task's attempt is gone: to be decided as after a crash.
     pub fn lose(&mut self, task: TaskIx) {
-        self.todo(Todo::Lost(task));
+        self.todo(Todo::Gone(task));
     }
 
     /// Keys of changes that need not be remembered any more in a place, since last asked. True of what is committed.

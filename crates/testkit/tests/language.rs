@@ -20,6 +20,7 @@ fn world(text: &str, others: &[(&str, &str)], inputs: Value, limit: u32) -> Worl
             convoke_model::Work::Script(call) => call.command.clone(),
             convoke_model::Work::Tool(call) => call.tool.clone(),
             convoke_model::Work::Program(call) => call.agent.prompt.clone(),
+            convoke_model::Work::Probe(_) => "probe".to_owned(),
         };
         let takes = prompt.split("~").nth(1).and_then(|n| n.parse::<u32>().ok()).unwrap_or(10) * MS;
         match prompt.split('!').nth(1).and_then(|word| Class::from_word(word.trim())) {

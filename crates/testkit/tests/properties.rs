@@ -88,6 +88,7 @@ fn script(seed: u64, faults: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
             Work::Script(call) => call.command.clone(),
             Work::Tool(call) => call.tool.clone(),
             Work::Program(call) => call.agent.prompt.clone(),
+            Work::Probe(_) => "probe".to_owned(),
         };
         // Behaviour depends on what is asked, not on when: the same after a crash.
         let asked = assignment.task.0.bytes().chain([assignment.attempt as u8]);

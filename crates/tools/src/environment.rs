@@ -100,6 +100,7 @@ mod tests {
             stdin: None,
             schema: None,
             key: None,
+            survival: None,
             idle: None,
         };
         let names: Vec<_> = environment.for_call(&call).map(|(name, _)| name.to_str().unwrap()).collect();

@@ -94,10 +94,15 @@ impl Conversation {
     pub fn is_due(&self, offer: &Offer) -> bool {
         let irrevocable = match &self.state.stage {
             Stage::Over(_) | Stage::Waiting(_) => false,
-            Stage::Calling => !self.open_calls().iter().all(|call| offer.is_repeatable(call)),
+            Stage::Calling => self.open_calls().iter().any(|call| offer.effect(call).is_some()),
             _ => true,
         };
         self.unwritten.moved && irrevocable
+    }
+
+    /// Has the turn written down again before its calls are made: an attempt that makes calls of an earlier one claims them.
+    pub(crate) fn claim_again(&mut self) {
+        self.unwritten.moved |= self.state.stage == Stage::Calling;
     }
 
     /// What is new since this was last asked.

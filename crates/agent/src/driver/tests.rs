@@ -201,6 +201,7 @@ fn script(command: &str) -> Assignment {
         stdin: None,
         schema: None,
         key: None,
+        survival: None,
         idle: None,
     };
     assignment(Work::Script(Box::new(call)))
@@ -220,6 +221,7 @@ fn assignment(work: Work) -> Assignment {
         retry: Retry::agent_default(),
         failures: 0,
         cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }

@@ -208,7 +208,7 @@ impl<'a> Programmer<'a> {
         let piece = going.session.take_delta(self.call, saved.as_ref().map(|kept| kept.digest));
         let kept = saved.into_iter().map(|kept| kept.text).collect();
         failpoint!("agent.program.before_record");
-        let written = self.talk.link.record(TurnRecord { piece, kept, usage }).await;
+        let written = self.talk.link.record(TurnRecord::new(piece, kept, usage)).await;
         failpoint!("agent.program.recorded");
         if written.is_err() {
             going.ledger.put_back(usage);

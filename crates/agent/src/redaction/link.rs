@@ -6,7 +6,9 @@
 
 use super::Scrubber;
 use crate::{Admission, Admitted, CallDemand, CallPermit, EngineLink, Report, Sink, TurnLog, TurnRecord};
-use convoke_model::{AttemptEnd, Digest, Failure, JsonText, Payload, Usage, WaitsFor};
+use convoke_model::{
+    AttemptEnd, Digest, EffectClaim, EffectCommit, Failure, JsonText, Payload, ProbeFinding, Usage, WaitsFor,
+};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -36,6 +38,7 @@ impl Sink for RedactedLink {
             Report::Noted { code, message } => {
                 Report::Noted { code, message: text_of(&self.scrubber, message) }
             }
+            Report::EffectCommitted(commit) => Report::EffectCommitted(self.commit(commit)),
             other => other,
         });
     }
@@ -53,7 +56,12 @@ impl TurnLog for RedactedLink {
             }
             kept.push(clean);
         }
-        self.link.record(TurnRecord { piece: json(&self.scrubber, piece), kept, usage: record.usage })
+        let claimed = record.claimed.into_iter();
+        let claimed =
+            claimed.map(|claim| EffectClaim { what: text_of(&self.scrubber, claim.what), ..claim }).collect();
+        let committed = record.committed.into_iter().map(|commit| self.commit(commit)).collect();
+        let piece = json(&self.scrubber, piece);
+        self.link.record(TurnRecord { piece, kept, usage: record.usage, claimed, committed })
     }
 
     /// Names of tools are offered and called as they are, so they stay so.
@@ -76,6 +84,10 @@ impl RedactedLink {
     /// The end of the attempt, redacted.
     pub fn end(&self, end: AttemptEnd) -> AttemptEnd {
         redacted_end(&self.scrubber, end)
+    }
+
+    fn commit(&self, commit: EffectCommit) -> EffectCommit {
+        EffectCommit { result: commit.result.map(|result| json(&self.scrubber, result)), ..commit }
     }
 
     fn rename(&self, piece: &JsonText, old: Digest, new: Digest) -> JsonText {
@@ -110,7 +122,13 @@ fn redacted_end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
             },
             usage,
         },
-        AttemptEnd::Lost => AttemptEnd::Lost,
+        AttemptEnd::Probed(ProbeFinding::Happened(output)) => {
+            AttemptEnd::Probed(ProbeFinding::Happened(json(scrubber, output)))
+        }
+        AttemptEnd::Probed(ProbeFinding::Unclear(why)) => {
+            AttemptEnd::Probed(ProbeFinding::Unclear(text_of(scrubber, why)))
+        }
+        end @ (AttemptEnd::Lost | AttemptEnd::Detached | AttemptEnd::Probed(ProbeFinding::Absent)) => end,
     }
 }
 

@@ -8,8 +8,12 @@
 use crate::capability::recall::{self, ReadRequest};
 use crate::{Asker, Conversation, EngineLink, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
 use convoke_failpoint::failpoint;
-use convoke_model::{AgentSettings, Class, Contract, Digest, Failure, Violation, reason};
+use convoke_model::{
+    AgentSettings, Class, Contract, Digest, EffectClaim, EffectCommit, EffectKind, Failure, JsonText,
+    KnownResult, Violation, reason,
+};
 use futures::future::join_all;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -30,26 +34,94 @@ pub(crate) struct Caller<'a> {
     pub stop: &'a CancellationToken,
     /// An attempt before this one may have made the calls already.
     pub was_cut_off: bool,
+    /// Calls that are known to have been made, with what came of them.
+    pub known: &'a [KnownResult],
+}
+
+/// What came of the calls of a turn.
+pub(crate) struct Made {
+    pub results: Vec<ToolResult>,
+    /// Effects whose outcome goes on disk with the results.
+    pub committed: Vec<EffectCommit>,
+}
+
+/// A call's result as it is kept until its turn is recorded.
+#[derive(Serialize, Deserialize)]
+struct KeptResult {
+    text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    structured: Option<JsonText>,
+    failed: bool,
 }
 
 impl Caller<'_> {
+    /// The calls that change the world and are made now, claimed.
+    pub fn claims(&self, conversation: &Conversation) -> Vec<EffectClaim> {
+        let calls = conversation.calls().iter().enumerate();
+        let claim = |(at, call): (usize, &ToolCall)| {
+            let tool = self.offer.effect(call)?;
+            let key = self.key_of(at, call, conversation);
+            let is_made = !self.was_cut_off || tool.repeatable && self.known(&key).is_none();
+            is_made.then(|| EffectClaim::of_tool(key, EffectKind::Call, tool.spec.name.clone()))
+        };
+        calls.filter_map(claim).collect()
+    }
+
     /// Makes the calls, and gives a result for each.
-    pub async fn make(
-        &self,
-        calls: &[ToolCall],
-        conversation: &Conversation,
-    ) -> Result<Vec<ToolResult>, Failure> {
+    pub async fn make(&self, calls: &[ToolCall], conversation: &Conversation) -> Result<Made, Failure> {
         if let Some(violation) = self.violation(calls).await {
             self.link
                 .report(Report::Noted { code: "security_violation", message: violation.message.clone() });
             return Err(violation);
         }
         let at_once = Semaphore::new(self.settings.capabilities.parallel_tools.max(1) as usize);
-        let made = calls.iter().map(|call| async {
-            let _turn = at_once.acquire().await;
-            self.make_one(call, conversation).await
+        let is_alone = calls.len() == 1;
+        let made = calls.iter().enumerate().map(|(at, call)| async move {
+            let key = self.key_of(at, call, conversation);
+            if let Some(known) = self.known(&key) {
+                return Ok((known, None));
+            }
+            let result = self.make_one(call, &key, conversation).await?;
+            Ok((result.clone(), self.commit(call, key, &result, is_alone)))
         });
-        join_all(made).await.into_iter().collect()
+        let at_once = &at_once;
+        let made = made.map(|making| async move {
+            let _turn = at_once.acquire().await;
+            making.await
+        });
+        let made: Vec<(ToolResult, Option<EffectCommit>)> =
+            join_all(made).await.into_iter().collect::<Result<_, Failure>>()?;
+        let (results, committed): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        Ok(Made { results, committed: committed.into_iter().flatten().collect() })
+    }
+
+    /// Says that a call has its outcome: with the turn's record where it is the turn's only call, at once and with its result
+    /// where others of the turn may still be cut off.
+    fn commit(
+        &self,
+        call: &ToolCall,
+        key: String,
+        result: &ToolResult,
+        is_alone: bool,
+    ) -> Option<EffectCommit> {
+        if result.unknown || self.offer.effect(call).is_none() {
+            return None;
+        }
+        let failed = result.failed;
+        if is_alone {
+            return Some(EffectCommit { key, failed, result: None });
+        }
+        let kept = KeptResult { text: result.text.clone(), structured: result.structured.clone(), failed };
+        let result = Some(JsonText::of(&kept));
+        self.link.report(Report::EffectCommitted(EffectCommit { key, failed, result }));
+        None
+    }
+
+    /// The result that an attempt before this one had of a call.
+    fn known(&self, key: &str) -> Option<ToolResult> {
+        let known = self.known.iter().find(|known| known.key == key)?;
+        let KeptResult { text, structured, failed } = serde_json::from_str(known.result.as_str()).ok()?;
+        Some(ToolResult { text, structured, failed, unknown: false })
     }
 
     /// A call of a tool that a persona may not use: one that there was when its tools were settled. Where no tools were
@@ -86,15 +158,19 @@ impl Caller<'_> {
             || self.offer.tools().any(is_nearly) && !is_of_another()
     }
 
-    async fn make_one(&self, call: &ToolCall, conversation: &Conversation) -> Result<ToolResult, Failure> {
+    async fn make_one(
+        &self,
+        call: &ToolCall,
+        key: &str,
+        conversation: &Conversation,
+    ) -> Result<ToolResult, Failure> {
         let begun = Instant::now();
         let result = match self.offer.find(&call.name) {
             Some(tool) if self.was_cut_off && !tool.repeatable => Ok(unknown_outcome(tool)),
             Some(tool) => {
                 let (servers, stop) = (&self.settings.servers, self.stop.clone());
                 self.link.report(Report::ToolStarted { tool: call.name.clone() });
-                let key = self.key_of(call, conversation);
-                let asker = Asker { key: &key, ..self.asker };
+                let asker = Asker { key, ..self.asker };
                 failpoint!("agent.call.before");
                 let result = self.toolbox.call(asker, servers, tool, &call.arguments, stop).await;
                 failpoint!("agent.call.done");
@@ -107,9 +183,10 @@ impl Caller<'_> {
         result.map(in_words).or_else(unless_cancelled)
     }
 
-    /// The idempotency key of a call: the same when an attempt that goes on with the conversation makes the call again.
-    fn key_of(&self, call: &ToolCall, conversation: &Conversation) -> String {
-        let words = format!("{}\0{}\0{}", self.asker.key, conversation.turns(), call.id);
+    /// The idempotency key of a call: the same when an attempt that goes on with the conversation makes the call again, and
+    /// different for every other call. Not every service gives calls names of their own, so the place in the turn counts.
+    fn key_of(&self, at: usize, call: &ToolCall, conversation: &Conversation) -> String {
+        let words = format!("{}\0{}\0{at}\0{}", self.asker.key, conversation.turn_name(), call.id);
         Digest::of(words.as_bytes()).to_string()
     }
 

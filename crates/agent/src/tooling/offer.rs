@@ -89,6 +89,11 @@ impl Offer {
         self.barred.as_deref()
     }
 
+    /// The tool that a call would change the world by.
+    pub fn effect(&self, call: &ToolCall) -> Option<&Tool> {
+        self.find(&call.name).filter(|tool| !tool.read_only)
+    }
+
     /// Whether a call may be made again when its outcome is unknown.
     pub fn is_repeatable(&self, call: &ToolCall) -> bool {
         self.find(&call.name).is_none_or(|tool| tool.repeatable)
@@ -111,7 +116,14 @@ mod tests {
     fn tool(server: &str, name: &str) -> Tool {
         let spec_name = format!("{server}__{}", name.replace('.', "_"));
         let spec = ToolSpec { name: spec_name, description: String::new(), input_schema: json!({}) };
-        Tool { server: server.into(), name: name.into(), spec, output_schema: None, repeatable: false }
+        Tool {
+            server: server.into(),
+            name: name.into(),
+            spec,
+            output_schema: None,
+            repeatable: false,
+            read_only: false,
+        }
     }
 
     fn all() -> Vec<Tool> {

@@ -50,7 +50,7 @@ pub async fn perform(
 }
 
 /// Only the server that is named is asked: the others need not even be there.
-async fn find(toolbox: &dyn Toolbox, asker: Asker<'_>, work: &ToolWork) -> Result<Tool, Failure> {
+pub(crate) async fn find(toolbox: &dyn Toolbox, asker: Asker<'_>, work: &ToolWork) -> Result<Tool, Failure> {
     let named = work.servers.get_key_value(&work.server);
     let alone: Servers = named.map(|(name, server)| (name.clone(), server.clone())).into_iter().collect();
     let tools = toolbox.list(asker, &alone).await?;
@@ -83,7 +83,7 @@ fn output(tool: &Tool, schema: Option<&OutputSchema>, result: ToolResult) -> Res
     Ok(JsonText::of(&Value::Object(output)))
 }
 
-fn data(result: &ToolResult) -> Value {
+pub(crate) fn data(result: &ToolResult) -> Value {
     if let Some(structured) = &result.structured {
         return structured.value();
     }
@@ -100,7 +100,14 @@ mod tests {
 
     fn tool() -> Tool {
         let spec = ToolSpec { name: "s__t".into(), description: String::new(), input_schema: json!({}) };
-        Tool { server: "s".into(), name: "t".into(), spec, output_schema: None, repeatable: true }
+        Tool {
+            server: "s".into(),
+            name: "t".into(),
+            spec,
+            output_schema: None,
+            repeatable: true,
+            read_only: true,
+        }
     }
 
     fn given(text: &str) -> ToolResult {

@@ -60,6 +60,8 @@ pub struct Tool {
     pub output_schema: Option<serde_json::Value>,
     /// Whether a call whose outcome is unknown may be made again.
     pub repeatable: bool,
+    /// Whether a call changes nothing, so that it is no effect.
+    pub read_only: bool,
 }
 
 impl Tool {

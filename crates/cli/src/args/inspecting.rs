@@ -1,7 +1,7 @@
 //! Arguments of commands that inspect stored runs: `show`, `events`, `verify`, `prune`.
 
 use super::format::Format;
-use super::values::age;
+use super::values::{age, size};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use convoke_model::RunStatus;
@@ -10,6 +10,9 @@ use std::time::Duration;
 /// `convoke runs`.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
+    /// Only runs in whose name, workflow, file, folder, metadata or inputs each of these words stands
+    #[arg(value_name = "SEARCH")]
+    pub search: Vec<String>,
     /// Only runs that stand so; may be repeated
     #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = status())]
     pub status: Vec<RunStatus>,
@@ -87,16 +90,28 @@ pub struct RepairArgs {
     pub format: Format,
 }
 
-/// `convoke prune`.
+/// `convoke prune`. Every flag narrows what is removed.
 #[derive(Debug, Args)]
 pub struct PruneArgs {
-    /// Keep this many of the newest runs
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub keep_last: usize,
+    /// Keep this many of the newest runs that fit --status and --workflow [default: 50, or 0 with --older-than or --max-size]
+    #[arg(long, value_name = "N")]
+    pub keep_last: Option<usize>,
     /// Only remove runs that ended longer ago than this, such as `30d` or `12h`
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub older_than: Option<Duration>,
-    /// Say what would be removed
+    /// Only remove as many, the oldest first, as it takes until all runs need no more than this, such as `5GB` or `800MB`
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_size: Option<u64>,
+    /// Only remove runs that stand so; may be repeated
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = status())]
+    pub status: Vec<RunStatus>,
+    /// Only remove runs of the workflow of this name
+    #[arg(long, value_name = "NAME")]
+    pub workflow: Option<String>,
+    /// Runs that are parked, interrupted or unreadable may go, too: they cannot be resumed then
+    #[arg(long)]
+    pub include_unfinished: bool,
+    /// Say what would be removed, and how much space that is
     #[arg(long)]
     pub dry_run: bool,
     /// How to print

@@ -47,7 +47,7 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
     convoke_plan::source::parse_duration(text).filter(|time| time.as_secs() >= 1).ok_or_else(wrong)
 }
 
-pub(super) fn age(text: &str) -> Result<Duration, String> {
+pub fn age(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no age; write a number and d, h, m or s, such as 30d");
     let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
     let (number, unit) = text.split_at(split);
@@ -60,6 +60,28 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
         _ => return Err(wrong()),
     };
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+/// A size on the disk, in bytes: `5GB` as disks are sold, `5GiB` as memory is.
+pub fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no size; write a number and kB, MB, GB or TB, such as 5GB");
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(split);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "t" | "tb" => 1_000_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "tib" => 1 << 40,
+        _ => return Err(wrong()),
+    };
+    let bytes = number.parse::<f64>().map_err(|_| wrong())? * factor as f64;
+    if bytes < 1e18 { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -85,5 +107,13 @@ mod tests {
     fn ages_are_numbers_with_a_unit() {
         assert_eq!(age("30d").unwrap().as_secs(), 30 * 86_400);
         assert!(age("30").is_err() && age("x").is_err() && age("3w").is_err());
+    }
+
+    #[test]
+    fn sizes_are_numbers_with_a_unit() {
+        assert_eq!(size("5GB"), Ok(5_000_000_000));
+        assert_eq!(size("1.5 MiB"), Ok(1_572_864));
+        assert_eq!(size("800m"), Ok(800_000_000));
+        assert!(["5", "GB", "-1GB", "1.2.3GB", "5PB", "99999999TB"].iter().all(|text| size(text).is_err()));
     }
 }

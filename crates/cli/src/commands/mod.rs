@@ -22,6 +22,7 @@ mod test;
 mod tooling;
 mod work;
 
+pub use storage::prune::conclusion as prune_conclusion;
 use storage::{prune, repair, runs, verify};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 

@@ -15,7 +15,7 @@ use crate::goal_request;
 use crate::stored;
 use convoke_engine::{Changes, Start};
 use convoke_failpoint::failpoint;
-use convoke_journal::{Error, Index, Journal, RunRow, Sqlite, StateDir};
+use convoke_journal::{Error, Index, Journal, Search, Sqlite, StateDir};
 use convoke_model::{BaseKind, Payload, RunId, RunStarted, RunStatus};
 use convoke_plan::Plan;
 use convoke_schedule::Reusable;
@@ -62,8 +62,9 @@ impl Terms<'_> {
 /// The newest unfinished run that was started in this folder.
 fn newest_here(state: &StateDir) -> Result<RunId, CommandFailure> {
     let folder = stored::folder();
-    let rows = stored::list(state)?;
-    let mut here = rows.iter().filter(|row| row.folder == folder);
+    let search = Search { folder: Some(folder), ..Search::default() };
+    let rows = stored::search_runs(state, &search)?;
+    let mut here = rows.iter();
     if let Some(row) = here.clone().find(|row| !row.status.is_end()) {
         return Ok(row.id.clone());
     }
@@ -119,7 +120,7 @@ pub fn resume_run(
     failpoint!("resume.owned");
     let started = how_it_started(&journal, run)?;
     let console = &console.for_folder(Path::new(&started.folder))?;
-    list_as_running(&state, run)?;
+    Index::expect_changes(&state, run);
     failpoint!("resume.listed");
     enter_folder(&started, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
@@ -177,15 +178,6 @@ fn given_inputs(started: &RunStarted) -> Map<String, Value> {
 /// A run that was started with `--share` goes on so.
 fn is_shared(started: &RunStarted) -> bool {
     started.metadata.get("share").and_then(serde_json::Value::as_bool) == Some(true)
-}
-
-/// The index believes what it says about a run that rests; from here on it must look again.
-fn list_as_running(state: &StateDir, run: &RunId) -> Result<(), CommandFailure> {
-    let mut index = Index::open(state)?;
-    if let Some(row) = index.get(run)? {
-        index.put(&RunRow { status: RunStatus::Running, ..row })?;
-    }
-    Ok(())
 }
 
 /// A run that was killed before its first event has not begun: it begins now.

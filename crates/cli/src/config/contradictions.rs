@@ -28,6 +28,7 @@ pub fn find(values: &Values, providers: &BTreeMap<String, Provider>) -> Vec<Laye
     check.resources(&mut found);
     check.budgets(&mut found);
     check.prices(&mut found);
+    found.extend(check.retention());
     found
 }
 
@@ -65,6 +66,16 @@ impl Check<'_> {
             (Some(Origin::File { path: one, .. }), Some(Origin::File { path: other, .. })) => one == other,
             _ => false,
         }
+    }
+
+    /// A status says which runs may go, and not which of them do.
+    fn retention(&self) -> Option<LayerError> {
+        let set = |key: &str| self.values.origin(key).is_some();
+        let message = "it removes nothing by itself; add retention.older_than, keep_last or max_size";
+        let alone =
+            !["older_than", "keep_last", "max_size"].iter().any(|key| set(&format!("retention.{key}")));
+        let key = "retention.status";
+        (set(key) && alone).then(|| self.fault(key, message.to_owned()))
     }
 
     /// A limit above one that it is part of.

@@ -1,6 +1,7 @@
 //! The keys that a configuration may have, and the nearest one to a key that it may not.
 
 use super::layer::Scalar;
+use crate::args::{age, size};
 use convoke_plan::value::check_schema;
 
 /// What a key takes.
@@ -24,8 +25,14 @@ pub enum Kind {
     Money,
     /// Seconds, which may have a fraction: more than nothing, at most a year.
     Seconds,
+    /// A length of time with its unit, such as `30d`.
+    Age,
+    /// A size on the disk with its unit, such as `5GB`.
+    Size,
     /// A list of texts.
     List,
+    /// A list of some of these words.
+    SomeOf(&'static [&'static str]),
     /// A JSON Schema, written as text.
     Schema,
     /// One of these words.
@@ -50,6 +57,9 @@ const ATTEMPTS: Kind = Kind::Within(1, 1_000_000);
 /// Levels of work that is handed down.
 const BOUND: Kind = Kind::Within(1, 1_000);
 
+/// How a run may have ended.
+const ENDS: &[&str] = &["succeeded", "partial", "failed", "skipped_all", "cancelled"];
+
 /// The longest time in seconds.
 const YEAR: f64 = 31_536_000.0;
 
@@ -73,6 +83,11 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("notify.bell", Kind::Switch),
     ("notify.command", Kind::List),
     ("project.context", Kind::Path),
+    ("retention.older_than", Kind::Age),
+    ("retention.keep_last", Kind::Count(0)),
+    ("retention.max_size", Kind::Size),
+    ("retention.status", Kind::SomeOf(ENDS)),
+    ("retention.every", Kind::Age),
     ("run.quiet", Kind::Switch),
     ("run.strict", Kind::Switch),
     ("run.max_concurrency", ATTEMPTS),
@@ -241,6 +256,13 @@ pub fn mismatch(kind: Kind, value: &Scalar) -> Option<String> {
             None
         }
         (Kind::Seconds, value) if fraction(value).is_some_and(|time| (0.001..=YEAR).contains(&time)) => None,
+        (Kind::Age, Scalar::Text(text)) if age(text).is_ok_and(|age| !age.is_zero()) => None,
+        (Kind::Size, Scalar::Text(text)) if size(text).is_ok() => None,
+        (Kind::SomeOf(words), Scalar::List(texts))
+            if texts.iter().all(|text| words.contains(&text.as_str())) =>
+        {
+            None
+        }
         (Kind::Schema, Scalar::Text(text)) if is_json_object(text) => no_schema(text),
         (Kind::OneOf(words), Scalar::Text(word)) if words.contains(&word.as_str()) => None,
         (kind, value) => Some(format!("expected {}, found {value}{}", expected(kind), instead(kind, value))),
@@ -286,7 +308,10 @@ pub fn expected(kind: Kind) -> String {
         Kind::Price => "a number from 0".to_owned(),
         Kind::Money => format!("dollars, from {LEAST_DOLLARS} to {MOST_DOLLARS}"),
         Kind::Seconds => format!("seconds, from 0.001 to {YEAR}"),
+        Kind::Age => "a number and d, h, m or s, such as 30d".to_owned(),
+        Kind::Size => "a number and kB, MB, GB or TB, such as 5GB".to_owned(),
         Kind::List => "a list of texts".to_owned(),
+        Kind::SomeOf(words) => format!("a list of some of {}", words.join(", ")),
         Kind::Schema => "a JSON Schema, as text that holds a JSON object".to_owned(),
         Kind::OneOf(words) => format!("one of {}", words.join(", ")),
     }

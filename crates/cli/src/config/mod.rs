@@ -19,6 +19,7 @@ pub use layer::{Entry, Layer, LayerError, Origin, Scalar};
 pub use price_list::path as price_list_path;
 
 use crate::args::{ColorChoice, Global};
+use crate::retention::Retention;
 use convoke_engine::Limits;
 use convoke_model::catalog::Catalog;
 use convoke_model::{Price, ProviderSettings};
@@ -50,6 +51,8 @@ pub struct Config {
     pub project_context: Option<PathBuf>,
     /// How a person is told that a run needs them.
     pub notify: Notify,
+    /// Which old runs go by themselves.
+    pub retention: Option<Retention>,
     /// When to use colours.
     pub color: ColorChoice,
     /// Say only warnings and the end.
@@ -156,6 +159,7 @@ impl Config {
         layers.push(from_flags(flags));
         let mut config = Config::resolve(layers, default_state_dir)?;
         config.addresses = Addresses::of(&config, crate::env::get);
+        config.retention = Retention::of(&config.entries, user_path().as_deref());
         config.price_list = price_list::read()?.map(Arc::new);
         // A run that goes on enters its own folder; what was found before stays where it is.
         config.state_dir = std::path::absolute(&config.state_dir).unwrap_or(config.state_dir);
@@ -191,6 +195,7 @@ impl Config {
                 bell: values.switch("notify.bell"),
                 command: values.list("notify.command").unwrap_or_default(),
             },
+            retention: None,
             color: color(values.text("color").as_deref()),
             quiet: values.switch("run.quiet"),
             strict: values.switch("run.strict"),
@@ -217,11 +222,16 @@ fn user_file() -> Result<Option<Layer>, ConfigError> {
         let path = PathBuf::from(path);
         return file(&path, None)?.ok_or(ConfigError::Missing(path)).map(Some);
     }
+    user_path().map_or(Ok(None), |path| file(&path, None))
+}
+
+/// Where the user's configuration is, or would be.
+fn user_path() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
-    match etcetera::base_strategy::Xdg::new() {
-        Ok(folders) => file(&folders.config_dir().join("convoke").join("config.toml"), None),
-        Err(_) => Ok(None),
+    if let Some(path) = crate::env::get_filled(crate::env::CONFIG) {
+        return Some(path.into());
     }
+    Some(etcetera::base_strategy::Xdg::new().ok()?.config_dir().join("convoke").join("config.toml"))
 }
 
 /// The project's file. Paths in one that lies above the folder begin where the file is.

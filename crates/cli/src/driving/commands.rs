@@ -95,6 +95,7 @@ mod tests {
             stdin: Some("${SET}".into()),
             schema: None,
             key: None,
+            survival: None,
             idle: None,
         };
         Resolving::new(Arc::new(Nobody), lookup).resolved(&call)

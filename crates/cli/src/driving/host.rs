@@ -68,10 +68,14 @@ impl Performer for Equipment {
 /// that is a child of this process keep their place in this one's memory.
 fn variables_read_by(work: &Work) -> Option<Vec<String>> {
     match work {
+        // What outlives the engine is recorded in the run's folder, by the owner of the run.
+        Work::Script(call) if call.survival.is_some() => None,
         Work::Script(call) => {
             let named = call.env.iter().flat_map(|(_, text)| names(text));
             Some(named.chain(owned(&OF_COMMANDS)).collect())
         }
+        // A probe is asked by the owner of the run.
+        Work::Probe(_) => None,
         // A program's outputs are in this process's memory, and its interpreter is this process's child.
         Work::Program(_) => None,
         Work::Tool(work) => of_servers(&work.servers),

@@ -31,7 +31,8 @@ use crate::detaching;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::notifying::Notifier;
-use crate::stored::Stored;
+use crate::retention;
+use crate::stored::{self, Stored};
 use crate::view::{Doing, State};
 use crate::watch::{Update, is_live};
 use conclusion::Ended;
@@ -113,6 +114,8 @@ impl Drive<'_> {
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
+        stored::note_line(state, run);
+        retention::after_a_run(console, state);
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
         exit

@@ -8,13 +8,12 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::Stored;
 use crate::view::format;
+use convoke_engine::effects::Effect;
 use convoke_journal::StateDir;
 use convoke_model::hash::HashSet;
 use convoke_model::{Payload, TaskId};
 use convoke_plan::Plan;
-use convoke_schedule::{
-    RepeatedEffect, Reusable, Scheduler, changed_and_set, repeated_effects, replayable,
-};
+use convoke_schedule::{Reusable, Scheduler, changed_and_set, replayable};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -28,7 +27,7 @@ pub struct Affects {
     again: Vec<TaskId>,
     /// Tasks that did their work in the base.
     all: usize,
-    effects: Vec<RepeatedEffect>,
+    effects: Vec<Effect>,
 }
 
 impl Affects {
@@ -53,7 +52,7 @@ impl Affects {
             |task: &TaskId| std::iter::successors(Some(task.clone()), TaskId::parent).any(|id| dropped.contains(&id));
         let tasks: Vec<TaskId> = reusable.tasks();
         let kept: HashSet<TaskId> = tasks.iter().filter(|task| !is_dropped(task)).cloned().collect();
-        let effects = repeated_effects(&scheduler, &base.events, &kept);
+        let effects = convoke_engine::repeated(&scheduler, &base.events, &kept);
         let again: Vec<TaskId> = tasks.iter().filter(|task| !kept.contains(*task)).cloned().collect();
         Ok(Affects { run: base.run.to_string(), again, all: tasks.len(), effects })
     }

@@ -75,6 +75,7 @@ impl Activity {
             | Event::AttemptFailed { task, .. }
             | Event::AttemptSuspended { task, .. }
             | Event::AttemptLost { task, .. }
+            | Event::AttemptDetached { task, .. }
             | Event::TaskCancelled { task, .. } => drop(self.0.remove(task)),
             _ => {}
         }

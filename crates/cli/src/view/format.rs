@@ -25,6 +25,17 @@ pub fn count(number: u64) -> String {
     }
 }
 
+/// A size on the disk: `950 B`, `36.8 kB`, `1.2 GB`.
+pub fn bytes(number: u64) -> String {
+    let tenths = |unit: u64| format!("{}.{}", number / unit, number % unit * 10 / unit);
+    match number {
+        0..1_000 => format!("{number} B"),
+        1_000..1_000_000 => format!("{} kB", tenths(1_000)),
+        1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
+        _ => format!("{} GB", tenths(1_000_000_000)),
+    }
+}
+
 /// A count with its noun: `1 step`, `3 steps`.
 pub fn plural(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })

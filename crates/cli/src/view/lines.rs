@@ -9,7 +9,8 @@ use crate::paint::Paint;
 use crate::reusing::explain;
 use convoke_model::{
     BudgetAction, BudgetSpent, ChildSpec, Event, Failure, LimitAdapted, LimitReason, LimitSetting,
-    MergeStrategy, Missing, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor, reason,
+    MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
+    reason,
 };
 
 /// Columns of a task's own words on a line.
@@ -63,6 +64,9 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::AttemptSuspended { task, .. } => format!("{} is parked", name(task)),
         Event::AttemptTaken { task, pid, .. } => format!("{} is performed by process {pid}", name(task)),
         Event::AttemptLost { task, .. } => format!("{} was cut off", name(task)),
+        Event::AttemptDetached { task, .. } => format!("{} goes on without Convoke", name(task)),
+        Event::ProbeStarted { task, .. } => format!("{} is probed: did it have its effect?", name(task)),
+        Event::EffectProbed { task, verdict, .. } => probed(&name(task), verdict),
         Event::CallLost { task, worst, .. } => call_lost(&name(task), worst),
         Event::RetryScheduled { task, at: when } => {
             format!("{} again in {}", name(task), format::duration(when.since(at)))
@@ -302,5 +306,13 @@ mod tests {
         assert_eq!(told(2, 3, LimitReason::Recovered), "model:m: 3 at once instead of 2 (recovered)");
         assert_eq!(told(1, 1, LimitReason::RateLimited), "model:m: 1 at once, as before (rate limited)");
         assert_eq!(told(4, 3, LimitReason::Recovered), "model:m: 3 at once instead of 4 (known to be good)");
+    }
+}
+
+fn probed(name: &str, verdict: &ProbeVerdict) -> String {
+    match verdict {
+        ProbeVerdict::Happened { .. } => format!("{name} had its effect, says its probe"),
+        ProbeVerdict::Absent => format!("{name} had no effect, says its probe"),
+        ProbeVerdict::Unclear { why } => format!("{name}: its probe cannot say: {}", format::first_line(why)),
     }
 }

@@ -186,6 +186,10 @@ impl State {
             }
             Event::TurnRecorded { task, usage, .. } => self.used(task, usage, at),
             Event::AttemptLost { task, usage, .. } => self.attempt_ended(task, usage, None, at),
+            Event::ProbeStarted { task, attempt, .. } => self.attempt(task, *attempt, at, seq),
+            Event::AttemptDetached { task, .. } | Event::EffectProbed { task, .. } => {
+                self.attempt_ended(task, &Usage::default(), None, at)
+            }
             Event::RetryScheduled { task, at: when } => self.wait(task, Wait::Retry(*when), at, seq),
             Event::TaskSucceeded { task, .. } | Event::OutputTaken { task, .. } => {
                 self.end(task, End::Succeeded, at)

@@ -7,8 +7,9 @@ use crate::fact::{CapacityFact, Fact, What};
 use convoke_agent::{Report, TurnRecord};
 use convoke_govern::Outcome;
 use convoke_model::{
-    Answer, Ask, AttemptEnd, Blob, Class, Digest, Event, Failure, JsonText, LimitAdapted, LimitReason,
-    LimitSetting, LimitsSeen, Payload, TaskId, Timestamp, Usage, WaitsFor, reason,
+    Answer, Ask, AttemptEnd, Blob, Class, Digest, EffectClaim, EffectCommit, Event, Failure, JsonText,
+    LimitAdapted, LimitReason, LimitSetting, LimitsSeen, Payload, ProbeFinding, ProbeVerdict, TaskId,
+    Timestamp, Usage, WaitsFor, reason,
 };
 use convoke_schedule::{Outputs, TaskIx, TaskState};
 
@@ -140,8 +141,10 @@ impl Core {
         let outcome = match &end {
             AttemptEnd::Finished { .. } => Outcome::Succeeded,
             AttemptEnd::Failed { failure, .. } => Outcome::of(failure),
-            AttemptEnd::Suspended { .. } | AttemptEnd::Lost => Outcome::Unknown,
+            AttemptEnd::Probed(_) => Outcome::Succeeded,
+            AttemptEnd::Suspended { .. } | AttemptEnd::Lost | AttemptEnd::Detached => Outcome::Unknown,
         };
+        let end = self.as_probe(task, end);
         self.notice_fence(at, task, &end, turn);
         let fenced = self.fenced.remove(&task);
         let id = self.scheduler.id(task).clone();
@@ -167,6 +170,18 @@ impl Core {
                 };
                 Event::AttemptSuspended { task: id, attempt, state, waits_for, usage }
             }
+            AttemptEnd::Detached => Event::AttemptDetached { task: id, attempt },
+            AttemptEnd::Probed(finding) => {
+                let verdict = match finding {
+                    ProbeFinding::Happened(output) => {
+                        ProbeVerdict::Happened { output: self.store.payload(output) }
+                    }
+                    ProbeFinding::Absent => ProbeVerdict::Absent,
+                    ProbeFinding::Unclear(why) => ProbeVerdict::Unclear { why },
+                };
+                let key = self.scheduler.effect_key(task).to_string();
+                Event::EffectProbed { task: id, attempt, key, verdict }
+            }
             // Decided in this turn, as after a crash.
             AttemptEnd::Lost => {
                 self.scheduler.lose(task);
@@ -175,6 +190,18 @@ impl Core {
         };
         self.happen(at, event, turn);
         self.take_back(at, task, attempt, outcome, turn);
+    }
+
+    /// A probe that failed says nothing about the effect, unless it was told to stop.
+    fn as_probe(&self, task: TaskIx, end: AttemptEnd) -> AttemptEnd {
+        match end {
+            AttemptEnd::Failed { failure, .. }
+                if self.scheduler.is_probing(task) && failure.class != Class::Cancelled =>
+            {
+                AttemptEnd::Probed(ProbeFinding::Unclear(failure.message))
+            }
+            end => end,
+        }
     }
 
     /// Takes back what an attempt held, and records what was learned from how it fared.
@@ -314,8 +341,23 @@ impl Core {
             digest
         });
         let kept = kept.collect();
-        let (task, piece) = (self.scheduler.id(task).clone(), self.store.payload(record.piece));
-        self.happen(at, Event::TurnRecorded { task, attempt, piece, kept, usage: record.usage }, turn);
+        let (id, piece) = (self.scheduler.id(task).clone(), self.store.payload(record.piece));
+        let recorded = Event::TurnRecorded { task: id.clone(), attempt, piece, kept, usage: record.usage };
+        self.happen(at, recorded, turn);
+        // In the same commit: the calls whose results are in the record, and those that follow it.
+        for commit in record.committed {
+            let event = self.committed(task, attempt, commit);
+            self.happen(at, event, turn);
+        }
+        for EffectClaim { key, kind, what } in record.claimed {
+            self.happen(at, Event::EffectClaimed { task: id.clone(), attempt, key, kind, what }, turn);
+        }
+    }
+
+    fn committed(&mut self, task: TaskIx, attempt: u32, commit: EffectCommit) -> Event {
+        let EffectCommit { key, failed, result } = commit;
+        let result = result.map(|result| self.store.payload(result));
+        Event::EffectCommitted { task: self.scheduler.id(task).clone(), attempt, key, failed, result }
     }
 
     /// An attempt that ended because we let go of the run did not fail: it is tried again on resume.
@@ -343,7 +385,13 @@ impl Core {
         let id = self.scheduler.id(task).clone();
         let event = match report {
             Report::TakenBy { pid } => Event::AttemptTaken { task: id, attempt, pid },
-            Report::ProcessStarted { pid, start } => Event::ProcessStarted { task: id, attempt, pid, start },
+            Report::ProcessStarted { pid, start } => {
+                Event::ProcessStarted { task: id, attempt, pid, start, survives: false }
+            }
+            Report::SurvivorStarted { pid, start } => {
+                Event::ProcessStarted { task: id, attempt, pid, start, survives: true }
+            }
+            Report::EffectCommitted(commit) => self.committed(task, attempt, commit),
             Report::ToolCalled { tool, ms, failed } => {
                 Event::ToolCalled { task: id, attempt, tool, ms, failed }
             }

@@ -172,6 +172,10 @@ impl RunReport {
                 self.attempt_ended(task, at, *usage, Some(failure), partial.as_ref());
             }
             Event::AttemptLost { task, usage, .. } => self.attempt_ended(task, at, *usage, None, None),
+            Event::ProbeStarted { task, attempt, .. } => self.attempt(task, *attempt, at),
+            Event::AttemptDetached { task, .. } | Event::EffectProbed { task, .. } => {
+                self.attempt_ended(task, at, Usage::default(), None, None)
+            }
             Event::AttemptSuspended { task, usage, .. } => {
                 self.attempt_ended(task, at, *usage, None, None);
                 self.task(task).attempts.iter_mut().last().into_iter().for_each(|last| last.suspended = true);

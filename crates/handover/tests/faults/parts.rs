@@ -151,6 +151,7 @@ fn assignment(name: &str) -> Assignment {
         stdin: None,
         schema: None,
         key: None,
+        survival: None,
         idle: None,
     };
     Assignment {
@@ -166,6 +167,7 @@ fn assignment(name: &str) -> Assignment {
         retry: Retry::agent_default(),
         failures: 0,
         cut_off: 0,
+        known_results: Vec::new(),
         contract: None,
     }
 }
@@ -258,7 +260,7 @@ async fn perform(name: &str, link: &dyn EngineLink, holding: bool) -> Result<Jso
     }
     sleep(Duration::from_millis(2)).await;
     link.settle(permit, &Usage::default(), None);
-    let record = TurnRecord { piece: JsonText::of(&name), kept: Vec::new(), usage: Usage::default() };
+    let record = TurnRecord::new(JsonText::of(&name), Vec::new(), Usage::default());
     link.record(record).await?;
     Ok(JsonText::of(&name))
 }

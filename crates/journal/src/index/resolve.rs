@@ -1,21 +1,32 @@
-//! From what a person typed to a run.
+//! From what a person typed to a run. The folders decide, not the index: one look at their names is all it takes.
 
+use crate::state::is_being_made;
 use crate::{Error, StateDir};
 use convoke_model::{RunId, edit_distance};
 
 impl StateDir {
     /// The one run whose name is this, or begins or ends with it.
     pub fn resolve(&self, name: &str) -> Result<RunId, Error> {
-        pick(name, self.runs()?)
+        let run = RunId(name.into());
+        if self.existing(&run).is_ok() {
+            return Ok(run);
+        }
+        // Only those that fit are looked into: names are enough to tell that the others do not.
+        let mut runs = self.folders()?;
+        runs.retain(|run| !fits(name, run) || !is_being_made(&self.run_dir(run)));
+        pick(name, runs)
     }
+}
+
+fn fits(name: &str, run: &RunId) -> bool {
+    !name.is_empty() && (run.0.starts_with(name) || run.0.ends_with(name))
 }
 
 fn pick(name: &str, runs: Vec<RunId>) -> Result<RunId, Error> {
     if let Some(run) = runs.iter().find(|run| &*run.0 == name) {
         return Ok(run.clone());
     }
-    let fits = |run: &&RunId| !name.is_empty() && (run.0.starts_with(name) || run.0.ends_with(name));
-    let mut fitting: Vec<RunId> = runs.iter().filter(fits).cloned().collect();
+    let mut fitting: Vec<RunId> = runs.iter().filter(|run| fits(name, run)).cloned().collect();
     match fitting.len() {
         1 => Ok(fitting.remove(0)),
         0 => Err(Error::UnknownRun { name: name.into(), nearest: nearest(name, &runs) }),

@@ -1,7 +1,9 @@
 //! What a listing says about a run, as a fold of its events.
 
 use convoke_model::excerpt::{clipped, one_line};
-use convoke_model::{Absences, Event, PlanChanged, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{
+    Absences, Event, Payload, PlanChanged, RunId, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -38,7 +40,9 @@ pub struct RunRow {
     pub failed: u64,
     /// The process that drives it, or did last.
     pub pid: Option<u32>,
-    /// The run that it was forked from or takes outputs of; that one is kept.
+    /// The number of its last event.
+    pub events: u64,
+    /// The run that it was forked from, or takes outputs of. That one is kept for as long as this one is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<RunId>,
     /// Why its journal could not be read to the end.
@@ -61,8 +65,24 @@ fn head(sentence: &str) -> String {
     clipped(&one_line(sentence), SENTENCE)
 }
 
+/// Characters of a run's inputs that a search looks at.
+const INPUTS: usize = 2_000;
+
+/// What the user attached to the run, and the beginning of what it was given.
+fn words(started: &RunStarted) -> String {
+    let metadata = started.metadata.iter().map(|(key, value)| match value.as_str() {
+        Some(text) => format!("{key}={text}\n"),
+        None => format!("{key}={value}\n"),
+    });
+    let inputs = match &started.inputs {
+        Payload::Inline(inputs) => clipped(inputs.as_str(), INPUTS),
+        _ => String::new(),
+    };
+    metadata.collect::<String>() + &inputs
+}
+
 /// How a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Task {
     Open,
     Running,
@@ -70,9 +90,12 @@ enum Task {
     Failed,
 }
 
-/// A line in the making.
+/// A line in the making. It can be put aside and gone on with when there are more events.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Summary {
     row: RunRow,
+    /// What a search looks at besides the line.
+    words: String,
     tasks: HashMap<TaskId, Task>,
     absences: Absences,
 }
@@ -95,18 +118,31 @@ impl Summary {
             done: 0,
             failed: 0,
             pid: None,
+            events: 0,
             base: None,
             problem: None,
         };
-        Summary { row, tasks: HashMap::new(), absences: Absences::default() }
+        Summary { row, words: String::new(), tasks: HashMap::new(), absences: Absences::default() }
     }
 
     pub fn add(&mut self, stamped: &Stamped) {
         self.absences.take(stamped);
         self.row.last_at = stamped.at;
+        self.row.events = stamped.seq;
         self.add_run(stamped);
         self.add_task(&stamped.event);
         self.add_usage(&stamped.event);
+    }
+
+    /// The number of the last event that was added.
+    pub fn events(&self) -> u64 {
+        self.row.events
+    }
+
+    /// What a search looks at, in small letters.
+    pub fn words(&self) -> String {
+        let RunRow { id, workflow, file, folder, .. } = &self.row;
+        [&id.0, workflow.as_str(), file, folder, &self.words].join("\n").to_lowercase()
     }
 
     pub fn row(mut self) -> RunRow {
@@ -131,6 +167,7 @@ impl Summary {
                 row.file.clone_from(&started.file);
                 row.folder.clone_from(&started.folder);
                 row.started_at = stamped.at;
+                self.words = words(started);
                 row.base = started.base.as_ref().map(|base| base.run.clone());
             }
             // Time and spending before this are the base's.
@@ -151,11 +188,15 @@ impl Summary {
 
     fn add_task(&mut self, event: &Event) {
         match event {
-            Event::AttemptStarted { task, .. } => self.set(task, Task::Running),
+            Event::AttemptStarted { task, .. } | Event::ProbeStarted { task, .. } => {
+                self.set(task, Task::Running)
+            }
             Event::TaskStarted { task, .. }
             | Event::AttemptFailed { task, .. }
             | Event::AttemptSuspended { task, .. }
             | Event::AttemptLost { task, .. }
+            | Event::AttemptDetached { task, .. }
+            | Event::EffectProbed { task, .. }
             | Event::GateOpened { task, .. }
             | Event::TaskSkipped { task, .. }
             | Event::TaskCancelled { task, .. } => self.set(task, Task::Open),

@@ -1,7 +1,7 @@
 //! A run's journal in a SQLite file.
 //!
 //! `Reader` looks, `Sqlite` owns; `schema` knows the format, `pack` compresses blobs, `verify` checks everything, and `fault`
-//! says what an error of the database means, `vfs` is between SQLite and the disk. Invariant: the owner's is the only
+//! says what an error of the database means, `snapshot` keeps shorter histories beside it, `vfs` is between SQLite and the disk. Invariant: the owner's is the only
 //! connection that writes.
 
 mod copy;
@@ -11,6 +11,7 @@ mod pack;
 mod reader;
 mod repair;
 mod schema;
+mod snapshot;
 mod verify;
 mod vfs;
 
@@ -19,6 +20,7 @@ pub use copy::Prefix;
 pub use owned::{Sqlite, TakenOver};
 pub use reader::Reader;
 pub use repair::{Repaired, repair};
+pub use snapshot::{Compact, SnapshotTaker, verify_snapshots};
 pub use verify::{Verified, verify};
 
 use convoke_model::JsonText;

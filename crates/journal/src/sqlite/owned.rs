@@ -5,7 +5,7 @@
 //! disk is then found out by the next owner.
 
 use super::pack::Packer;
-use super::{Reader, RunMeta, refusal, schema, vfs};
+use super::{Reader, RunMeta, SnapshotTaker, refusal, schema, vfs};
 use crate::ballast::Ballast;
 use crate::disk;
 use crate::inbox::OwnerInbox;
@@ -315,6 +315,14 @@ impl Journal for Sqlite {
 
     fn read(&self, from: u64, each: &mut dyn FnMut(Stamped)) -> Result<(), Error> {
         self.reader.read(from, each)
+    }
+
+    fn recover(&self, rules: u32) -> Result<Vec<Stamped>, Error> {
+        self.reader.recover(rules)
+    }
+
+    fn snapshot_taker(&self) -> Option<SnapshotTaker> {
+        Some(SnapshotTaker::of(&self.reader))
     }
 
     fn blob(&self, digest: &Digest) -> Result<Option<JsonText>, Error> {

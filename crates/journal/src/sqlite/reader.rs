@@ -31,10 +31,13 @@ const RECORDS: &str =
 impl Reader {
     /// Opens a run's journal to look at it; works beside a live owner, and on read-only disks.
     pub fn open(state: &StateDir, run: &RunId) -> Result<Reader, Error> {
-        let path = state.existing(run)?.join("journal.db");
-        match Reader::connect(&path, "").and_then(|connection| Reader::new(connection, &path, run)) {
-            Err(error) if is_unwritable(&error) && !has_log(&path) => {
-                Reader::new(Reader::connect(&path, "?immutable=1")?, &path, run)
+        Reader::at(&state.existing(run)?.join("journal.db"), run)
+    }
+
+    pub(super) fn at(path: &Path, run: &RunId) -> Result<Reader, Error> {
+        match Reader::connect(path, "").and_then(|connection| Reader::new(connection, path, run)) {
+            Err(error) if is_unwritable(&error) && !has_log(path) => {
+                Reader::new(Reader::connect(path, "?immutable=1")?, path, run)
             }
             other => other,
         }
@@ -114,6 +117,17 @@ impl Reader {
         self.chain_before(i64::MAX as u64)
     }
 
+    /// The number of the last event; 0 if there is none or the end cannot be read.
+    pub fn last(&self) -> u64 {
+        self.end().map_or(0, |chain| chain.next - 1)
+    }
+
+    /// The hash of the record that ends with this event; `None` if none does.
+    pub(crate) fn ends_at(&self, seq: u64) -> Option<Hash> {
+        let chain = self.chain_before(seq.checked_add(1)?).ok()?;
+        (seq > 0 && chain.next == seq + 1).then_some(chain.hash)
+    }
+
     /// Whether there should be a tip and is none that can be read. A process that dies between its first commit and the note
     /// of it leaves an empty file.
     pub(super) fn lacks_tip(&self) -> Result<bool, Error> {
@@ -148,7 +162,7 @@ impl Reader {
         mut each: impl FnMut(Stamped) -> Result<(), Error>,
     ) -> Result<(Chain, u64), Error> {
         // Before the records are read: the owner notes its tip after the commit, so this one cannot be ahead of them.
-        let tip = if from <= 1 { Tip::read(self.dir()) } else { None };
+        let tip = Tip::read(self.dir()).filter(|tip| from <= 1 || tip.seq >= from);
         let start = self.record_of(from)?;
         let mut chain = self.chain_before(start)?;
         let (mut records, mut meets_tip) = (0, tip.is_none());
@@ -219,7 +233,7 @@ impl Reader {
     }
 
     /// The chain up to the record that starts at `first`.
-    fn chain_before(&self, first: u64) -> Result<Chain, Error> {
+    pub(super) fn chain_before(&self, first: u64) -> Result<Chain, Error> {
         let sql =
             "SELECT first, count, epoch, hash FROM records WHERE first < ?1 ORDER BY first DESC LIMIT 1";
         let chain = |row: &Row<'_>| {

@@ -44,6 +44,7 @@ impl Builder<'_> {
 
     fn command(&mut self, command: &SourceText, args: &[SourceText]) -> Kind {
         Kind::Script(Box::new(Script {
+            survives: None,
             command: self.texts.text(command),
             args: args.iter().map(|arg| self.texts.text(arg)).collect(),
             env: Vec::new(),
@@ -115,6 +116,7 @@ impl Builder<'_> {
             retry: if is_agent { Retry::agent_default() } else { Retry::once() },
             timeout: None,
             max_wait: None,
+            probe: None,
             on_unknown: if is_agent { OnUnknown::Retry } else { OnUnknown::Fail },
             labels: Labels::default(),
             budget: None,

@@ -107,6 +107,7 @@ impl<'a> Builder<'a> {
             stdin: self.texts.optional(script.stdin.as_ref()),
             schema: script.output.as_ref().map(declared::schema),
             idle: script.timeouts.idle.as_ref().map(|limit| limit.value),
+            survives: None,
         }
     }
 

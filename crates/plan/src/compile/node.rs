@@ -59,6 +59,7 @@ impl<'a> Builder<'a> {
             timeout: common.timeout.as_ref().map(|limit| millis(limit.value)),
             max_wait: common.max_wait.as_ref().map(|limit| limit.value.as_millis() as u64),
             on_unknown: on_unknown(&kind, common),
+            probe: None,
             labels: labels(&common.labels),
             budget: common.budget.as_ref().and_then(budget::of_node),
             resources: budget::resources(common),

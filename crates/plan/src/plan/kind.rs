@@ -120,6 +120,28 @@ pub struct Script {
     /// How long it may write nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Duration>,
+    /// How long it may run, where it goes on when the engine dies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survives: Option<Duration>,
+}
+
+/// Finds out whether an effect happened whose outcome a crash hid.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Probe {
+    /// What is asked.
+    pub asks: ProbeKind,
+    /// How long the answer may take.
+    pub timeout: Duration,
+}
+
+/// What a probe asks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeKind {
+    /// A command, by its exit code.
+    Command(Script),
+    /// A tool, by its result.
+    Tool(Tool),
 }
 
 /// A tool of an MCP server is called.

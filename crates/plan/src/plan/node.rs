@@ -1,6 +1,6 @@
 //! One vertex of a plan, and its edges.
 
-use super::{Kind, NodeIx, Round, Text, Trigger};
+use super::{Kind, NodeIx, Probe, Round, Text, Trigger};
 use crate::template::ConditionId;
 use convoke_model::{Budget, Classes, Digest, OutputSchema, Retry};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct Node {
     pub max_wait: Option<u64>,
     /// What follows when a crash cut an attempt off.
     pub on_unknown: OnUnknown,
+    /// What is asked then, for `probe`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Box<Probe>>,
     /// What the governor may know about it.
     pub labels: Labels,
     /// What all its tasks together may spend; of a group: what everything below it may.
@@ -188,6 +191,8 @@ pub enum InputTarget {
 pub enum OnUnknown {
     /// It is tried again.
     Retry,
+    /// A probe finds out whether it had its effect.
+    Probe,
     /// A person is asked.
     Ask,
     /// It has failed.

@@ -4,7 +4,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 
 async fn start(spawner: &Spawner, command: Command) -> Child {
-    let started = spawner.start_unless(command, std::future::pending(), |_| {}).await.unwrap();
+    let started = spawner
+        .start_unless(Order { command, recording: None }, std::future::pending(), |_| {})
+        .await
+        .unwrap();
     started.expect("nobody takes it back")
 }
 
@@ -71,7 +74,7 @@ async fn a_command_is_started_or_taken_back_and_never_both() {
             context.waker().wake_by_ref();
             if looks < 0 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
         });
-        match spawner.start_unless(command, later, |_| {}).await.unwrap() {
+        match spawner.start_unless(Order { command, recording: None }, later, |_| {}).await.unwrap() {
             Some(child) => {
                 assert!(wait(child).await.success() && witness.exists());
                 started += 1;

@@ -55,6 +55,8 @@ pub struct Listed {
     output_schema: Option<Value>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     repeatable: bool,
+    #[serde(default)]
+    read_only: bool,
 }
 
 /// One call of a tool.
@@ -158,15 +160,15 @@ pub fn asked(tool: &Tool, arguments: &JsonText, scrubber: &Scrubber) -> Value {
 
 impl From<Tool> for Listed {
     fn from(tool: Tool) -> Listed {
-        let Tool { server, name, spec, output_schema, repeatable } = tool;
-        Listed { server, name, spec, output_schema, repeatable }
+        let Tool { server, name, spec, output_schema, repeatable, read_only } = tool;
+        Listed { server, name, spec, output_schema, repeatable, read_only }
     }
 }
 
 impl From<Listed> for Tool {
     fn from(listed: Listed) -> Tool {
-        let Listed { server, name, spec, output_schema, repeatable } = listed;
-        Tool { server, name, spec, output_schema, repeatable }
+        let Listed { server, name, spec, output_schema, repeatable, read_only } = listed;
+        Tool { server, name, spec, output_schema, repeatable, read_only }
     }
 }
 

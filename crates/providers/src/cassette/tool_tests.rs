@@ -52,7 +52,14 @@ fn tool() -> Tool {
         description: "does it".into(),
         input_schema: json!({"type": "object"}),
     };
-    Tool { server: "s".into(), name: "t".into(), spec, output_schema: None, repeatable: true }
+    Tool {
+        server: "s".into(),
+        name: "t".into(),
+        spec,
+        output_schema: None,
+        repeatable: true,
+        read_only: true,
+    }
 }
 
 fn servers_in(folder: &str, argument: &str) -> Servers {

@@ -13,7 +13,7 @@ use convoke_model::{CauseKind, ChildKind, ChildSpec, TaskId, Usage};
 use std::sync::Arc;
 
 /// What is known of children besides their tasks.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Children {
     /// By the outermost composite, what has changed since it was last advanced.
     changed: HashMap<TaskIx, Vec<TaskIx>>,

@@ -6,12 +6,13 @@ use crate::context::{TokenBudget, binding_room, names};
 use crate::decide::kind_word;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
-use crate::state::{State, TaskIx, TaskState};
+use crate::state::{ProbeState, State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::excerpt::tokens;
 use convoke_model::hash::HashMap;
 use convoke_model::{
-    AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall, Work,
+    AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall,
+    Survival, Work,
 };
 use convoke_plan::compile::{GivenInput, check_inputs};
 use convoke_plan::template::{from_json_text, python_text, to_json};
@@ -43,6 +44,9 @@ impl Scheduler {
         if self.wants_summary(task, outputs) {
             return Launch::Refused;
         }
+        if self.tasks[task].probe == ProbeState::Due {
+            return self.launch_probe(task, lease, outputs);
+        }
         match self.view(outputs).assignment(task) {
             Ok(assignment) => {
                 self.note_trimming(task, outputs);
@@ -52,6 +56,7 @@ impl Scheduler {
                     attempt: assignment.attempt,
                     lease,
                 });
+                self.claim(&assignment);
                 Launch::Start(Box::new(assignment))
             }
             Err(failure) => {
@@ -144,7 +149,7 @@ impl Scheduler {
 /// Whether the work can change anything outside of the run.
 fn touches_world(work: &Work) -> bool {
     match work {
-        Work::Agent(call) => !call.settings.servers.is_empty(),
+        Work::Agent(call) => !call.settings.servers.is_empty() || call.settings.provider.program.is_some(),
         _ => true,
     }
 }
@@ -164,6 +169,12 @@ impl View<'_> {
                 work.ok_or_else(|| Failure::new(Class::Fatal, message()))??
             }
         };
+        self.assignment_of(task, work)
+    }
+
+    /// This work, as the next attempt of a task.
+    pub(super) fn assignment_of(&self, task: TaskIx, work: Work) -> Result<Assignment, Failure> {
+        let node = self.node(task);
         let key = if touches_world(&work) { self.effect_key(task) } else { Arc::default() };
         let contract = self.contract_of(task, &work).map(Box::new);
         let pieces = |pieces: &[Payload]| -> Result<Vec<JsonText>, Failure> {
@@ -182,6 +193,7 @@ impl View<'_> {
             retry: node.retry.clone(),
             failures: self.tasks[task].failures,
             cut_off: self.tasks[task].cut_off,
+            known_results: self.known_results(task),
             contract,
         })
     }
@@ -270,7 +282,7 @@ impl View<'_> {
         }
     }
 
-    fn script_call(&self, task: TaskIx, script: &Script) -> Result<ScriptCall, Failure> {
+    pub(super) fn script_call(&self, task: TaskIx, script: &Script) -> Result<ScriptCall, Failure> {
         let render = |text: &Text, what: &str| self.render(task, text, what);
         let args = script.args.iter().map(|text| render(text, "args")).collect::<Result<_, _>>()?;
         Ok(ScriptCall {
@@ -282,6 +294,7 @@ impl View<'_> {
             schema: script.schema.clone(),
             idle: script.idle,
             key: Some(self.effect_key(task)),
+            survival: script.survives.map(|timeout| Survival { attach: self.tasks[task].detached, timeout }),
         })
     }
 

@@ -5,6 +5,7 @@
 mod budget;
 mod cancel;
 mod contract;
+mod effect;
 mod ending;
 mod gate;
 mod launch;
@@ -21,7 +22,7 @@ use crate::composite::Composite;
 use crate::composite::reshape::ReshapeTask;
 use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
-use crate::state::{Alarm, State, TaskIx, TaskState, Todo};
+use crate::state::{Alarm, ProbeState, State, TaskIx, TaskState, Todo};
 use crate::view::View;
 use convoke_model::{
     Answer, Ask, Cause, CauseKind, Class, Event, Failure, JsonText, Payload, Remedy, Timestamp, Usage, reason,
@@ -38,6 +39,8 @@ impl Scheduler {
             Todo::Remedy(task) => self.remedy(task),
             Todo::Group(task) => self.process_group(task, outputs),
             Todo::Lost(task) => self.lost(task),
+            Todo::Gone(task) => self.gone(task),
+            Todo::Probed(task) => self.probed(task),
             Todo::Answered(task) => self.answered(task, outputs),
             Todo::Skip(task, kind, because) => self.skip_waiting(task, kind, because),
             Todo::Ask(task) => self.ask_for(task, outputs),
@@ -164,10 +167,20 @@ impl Scheduler {
         self.emit(Event::TaskSucceeded { task: self.tasks[task].id.clone(), output });
     }
 
-    /// The engine, or the process that it had this attempt performed by, died while it ran; or the attempt was stopped
-    /// in the middle, and its end is recorded already.
+    /// The engine died while an attempt ran. A command that goes on without it is attached to.
     fn lost(&mut self, task: TaskIx) {
+        if self.goes_on_alone(task) {
+            let (task, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
+            return self.emit(Event::AttemptDetached { task, attempt });
+        }
+        self.gone(task);
+    }
+
+    /// Nothing says how an attempt ended: the engine, or the process that it had this attempt performed by, died while it ran;
+    /// or the attempt was stopped in the middle, and its end is recorded already.
+    fn gone(&mut self, task: TaskIx) {
         let (id, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
+        let was_probe = self.tasks[task].probe == ProbeState::Asked;
         let policy = self.node(task).on_unknown;
         match self.tasks[task].state {
             TaskState::Running => {
@@ -180,10 +193,12 @@ impl Scheduler {
             return self.finish_cancel(task);
         }
         match policy {
-            OnUnknown::Retry if self.tasks[task].state == TaskState::Failing => {
+            OnUnknown::Retry | OnUnknown::Probe if self.tasks[task].state == TaskState::Failing => {
                 self.emit(Event::RetryScheduled { task: id, at: self.now });
             }
-            OnUnknown::Retry => {}
+            // A probe is asked again, and the next attempt of a step that says so begins with one.
+            OnUnknown::Retry | OnUnknown::Probe => {}
+            _ if was_probe => {}
             OnUnknown::Fail => self.fail_task(task, unknown_outcome(&id, attempt)),
             OnUnknown::Ask => {
                 let prompt = format!(
@@ -192,6 +207,29 @@ impl Scheduler {
                 let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
                 self.emit(Event::GateOpened { task: id, ask });
             }
+        }
+    }
+
+    /// A probe has answered: the effect happened, or a person is asked because it cannot be said.
+    fn probed(&mut self, task: TaskIx) {
+        if self.tasks[task].state != TaskState::Failing {
+            return;
+        }
+        let id = self.tasks[task].id.clone();
+        match &self.tasks[task].probe {
+            ProbeState::Happened(output) => {
+                let output = output.clone();
+                self.emit(Event::TaskSucceeded { task: id, output });
+            }
+            ProbeState::Unclear(_) if self.tasks[task].cancelling.is_some() => self.finish_cancel(task),
+            ProbeState::Unclear(why) => {
+                let prompt = format!(
+                    "an attempt of `{id}` was cut off, and the probe could not say whether it had its effect: {why}; run it again?"
+                );
+                let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
+                self.emit(Event::GateOpened { task: id, ask });
+            }
+            _ => {}
         }
     }
 
@@ -312,6 +350,19 @@ impl View<'_> {
 }
 
 impl State {
+    /// Whether an attempt runs whose command outlives the engine and is not told to stop.
+    pub fn goes_on_alone(&self, task: TaskIx) -> bool {
+        let survives = matches!(&self.node(task).kind, Kind::Script(script) if script.survives.is_some());
+        let is_command =
+            self.tasks[task].state == TaskState::Running && self.tasks[task].probe == ProbeState::None;
+        survives && is_command && self.tasks[task].cancelling.is_none()
+    }
+
+    /// Whether a probe of the task is under way.
+    pub fn is_probing(&self, task: TaskIx) -> bool {
+        self.tasks[task].probe == ProbeState::Asked
+    }
+
     fn over_task_limit(&self) -> Option<Failure> {
         let limit = self.plan.root().limits.max_tasks;
         (self.tasks.len() as u64 > u64::from(limit)).then(|| {
@@ -348,5 +399,5 @@ fn unknown_outcome(id: &convoke_model::TaskId, attempt: u32) -> Failure {
     let message = format!("attempt {attempt} of `{id}` was cut off, and its outcome is unknown");
     Failure::new(Class::Conflict, message)
         .reason("unknown_outcome")
-        .hint("say `on_unknown: retry` or `idempotent: true` if the step may run twice")
+        .hint("say `on_unknown: retry` or `idempotent: true` if the step may run twice, or `on_unknown: probe` to have it found out")
 }

@@ -1,7 +1,7 @@
 //! Attempts begin, end and wait.
 
 use super::{Folded, IllegalEvent};
-use crate::state::{Alarm, End, State, TaskIx, TaskState, Todo};
+use crate::state::{Alarm, End, ProbeState, State, TaskIx, TaskState, Todo};
 use convoke_model::{Class, Failure, Payload, TaskId, Timestamp, Usage, WaitsFor, reason};
 use convoke_plan::OnUnknown;
 
@@ -24,6 +24,7 @@ impl State {
 
     pub(super) fn attempt_finished(&mut self, id: &TaskId, output: &Payload, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_finished", usage)?;
+        self.tasks[task].known_results = Vec::new();
         self.tasks[task].turns = Vec::new();
         self.tasks[task].past = Vec::new();
         // Also when it was told to stop: it was done before that reached it, and a task has one end.
@@ -34,6 +35,15 @@ impl State {
 
     pub(super) fn attempt_failed(&mut self, id: &TaskId, failure: &Failure, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_failed", usage)?;
+        self.tasks[task].detached = false;
+        if self.tasks[task].probe == ProbeState::Asked {
+            // A probe changes nothing, so it is asked again, unless its task is told to stop.
+            self.tasks[task].probe = ProbeState::Due;
+            if failure.reason.as_deref().is_some_and(|reason| reason.starts_with(reason::INTERRUPTED)) {
+                self.make_ready(task);
+                return Ok(());
+            }
+        }
         if !failure.keeps_conversation() {
             let over = std::mem::take(&mut self.tasks[task].turns);
             self.tasks[task].past.extend(over);
@@ -48,7 +58,10 @@ impl State {
             self.tasks[task].cut_off += u32::from(was_stopped);
             // A stop leaves the outcome as unknown as a crash does, so the same policy follows, with the next owner.
             match was_stopped && self.node(task).on_unknown != OnUnknown::Retry {
-                true => self.tasks[task].outcome_unknown = true,
+                true => {
+                    self.tasks[task].outcome_unknown = true;
+                    self.probe_if_so_stated(task);
+                }
                 false => self.make_ready(task),
             }
             return Ok(());
@@ -107,6 +120,7 @@ impl State {
         let task = self.known(id, "turn_recorded")?;
         let current = self.tasks[task].attempts == attempt;
         self.expect(task, "turn_recorded", |state| state == TaskState::Running && current)?;
+        self.forget_results(task, attempt);
         self.tasks[task].turns.push(piece.clone());
         // The question that led here is answered and acted on.
         self.tasks[task].answer = None;
@@ -116,9 +130,22 @@ impl State {
 
     pub(super) fn attempt_lost(&mut self, id: &TaskId, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_lost", usage)?;
-        self.tasks[task].cut_off += 1;
+        self.tasks[task].detached = false;
+        match self.tasks[task].probe == ProbeState::Asked {
+            true => self.tasks[task].probe = ProbeState::Due,
+            false => {
+                self.tasks[task].cut_off += 1;
+                self.probe_if_so_stated(task);
+            }
+        }
         self.make_ready(task);
         Ok(())
+    }
+
+    fn probe_if_so_stated(&mut self, task: TaskIx) {
+        if self.node(task).on_unknown == OnUnknown::Probe {
+            self.tasks[task].probe = ProbeState::Due;
+        }
     }
 
     pub(super) fn stop_running(
@@ -219,6 +246,7 @@ impl State {
         // An earlier answer was to an earlier question.
         self.tasks[task].answer = None;
         self.tasks[task].outcome_unknown = false;
+        self.tasks[task].probe = ProbeState::None;
         self.tasks[task].state = TaskState::Asking;
         self.asking += 1;
         self.vacate(task);

@@ -9,6 +9,7 @@ use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp};
 use convoke_plan::Kind;
 
 mod attempt;
+mod effect;
 mod end;
 mod fork;
 mod place;
@@ -73,6 +74,12 @@ impl State {
                 self.turn_recorded(task, *attempt, piece, usage)
             }
             Event::AttemptLost { task, usage, .. } => self.attempt_lost(task, usage),
+            Event::AttemptDetached { task, .. } => self.attempt_detached(task),
+            Event::EffectCommitted { task, attempt, key, result, .. } => {
+                self.effect_committed(task, *attempt, key, result.as_ref())
+            }
+            Event::ProbeStarted { task, attempt, .. } => self.probe_started(task, *attempt),
+            Event::EffectProbed { task, verdict, .. } => self.effect_probed(task, verdict),
             Event::RetryScheduled { task, at } => self.retry_scheduled(task, *at),
             Event::TaskWoken { task } => self.task_woken(task),
             Event::TaskSucceeded { task, output } => self.task_succeeded(task, output),
@@ -116,6 +123,7 @@ impl State {
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
             Event::AttemptTaken { .. }
             | Event::ProcessStarted { .. }
+            | Event::EffectClaimed { .. }
             | Event::Blocked { .. }
             | Event::Fenced { .. }
             | Event::LimitsSeen { .. }
@@ -188,6 +196,11 @@ impl State {
         }
         Err(illegal(&format!("{what} of {}", self.tasks[task].id), &format!("the task is {state:?}")))
     }
+}
+
+/// Whether an event is of a new owner, so that no process drove the run before it.
+pub fn begins_ownership(event: &Event) -> bool {
+    State::begins_ownership(event)
 }
 
 /// How many items a list of this length has at most: each takes a character and a comma.

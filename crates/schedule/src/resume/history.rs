@@ -158,6 +158,11 @@ pub fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }
+        | Event::EffectClaimed { task, .. }
+        | Event::EffectCommitted { task, .. }
+        | Event::AttemptDetached { task, .. }
+        | Event::ProbeStarted { task, .. }
+        | Event::EffectProbed { task, .. }
         | Event::TurnRecorded { task, .. }
         | Event::ToolCalled { task, .. }
         | Event::AttemptFinished { task, .. }

@@ -1,12 +1,10 @@
 //! Resuming what has ended, or what runs under a changed plan: what is done again, and which events still count.
 
 mod changed;
-mod effects;
 mod history;
 mod reopen;
 
 pub use changed::{Changed, changed, changed_and_set};
-pub use effects::{RepeatedEffect, repeated_effects};
 pub(crate) use history::lies_below;
 pub use history::{replayable, task_of};
 pub use reopen::{NotReopened, Reopening, reopen};

@@ -117,6 +117,8 @@ impl Fingerprint {
                 self.part("output", json!(call.schema));
             }
             Work::Program(call) => self.agent(&call.agent),
+            // Asks about an effect of this run alone.
+            Work::Probe(_) => {}
         }
         self.part("contract", json!(assignment.contract));
     }

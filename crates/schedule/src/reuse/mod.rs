@@ -15,8 +15,8 @@ pub use settable::{NotSettable, check_settable};
 use crate::outputs::Outputs;
 use crate::scheduler::Scheduler;
 use crate::state::{State, TaskIx};
-use convoke_model::{Affected, Event, Payload, TakenFrom};
-use convoke_plan::Kind;
+use convoke_model::{Affected, Event, Payload, TakenFrom, TaskId};
+use convoke_plan::{Kind, OnUnknown};
 
 impl Scheduler {
     /// Whether a task that could start takes an output instead.
@@ -55,6 +55,14 @@ impl Scheduler {
 }
 
 impl State {
+    /// Whether the step of a script or a tool says that repeating it does no harm.
+    pub fn may_repeat(&self, task: &TaskId) -> bool {
+        let node = self.find(task).map(|task| self.node(task));
+        node.is_some_and(|node| {
+            node.on_unknown == OnUnknown::Retry && matches!(node.kind, Kind::Script(_) | Kind::Tool(_))
+        })
+    }
+
     /// Whether a task is one attempt of work that another run may have done, and has not been tried here.
     fn could_reuse(&self, task: TaskIx) -> bool {
         let is_work = matches!(self.node(task).kind, Kind::Agent(_) | Kind::Script(_) | Kind::Tool(_));

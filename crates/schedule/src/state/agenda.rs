@@ -19,6 +19,10 @@ pub(crate) enum Todo {
     Group(TaskIx),
     /// The engine died while an attempt ran.
     Lost(TaskIx),
+    /// Nothing is left of an attempt that could say how it ended.
+    Gone(TaskIx),
+    /// A probe has said whether an effect happened, or that it cannot.
+    Probed(TaskIx),
     /// A person answered.
     Answered(TaskIx),
     /// A task can no longer start.

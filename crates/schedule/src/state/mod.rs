@@ -21,7 +21,7 @@ pub use budget_scopes::{BudgetScope, ConfiguredBudgets, Owner};
 pub(crate) use frame::{Frame, FrameEnding, FrameIx, Stage, Summary};
 pub(crate) use group::Group;
 pub use task::{End, TaskIx, TaskState};
-pub(crate) use task::{Place, Task, Tasks};
+pub(crate) use task::{Place, ProbeState, Task, Tasks};
 pub(crate) use timer::{Alarm, Timers};
 
 use crate::composite::{Children, Composites, Memos};
@@ -107,6 +107,26 @@ pub struct State {
     pub(crate) reusable: Option<Arc<Reusable>>,
 }
 
+/// What the fold writes, so that two states can be compared in words. The plan and what is remembered of it is left out.
+impl std::fmt::Debug for State {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("State")
+            .field("children", &self.children)
+            .field("tasks", &self.tasks)
+            .field("frames", &self.frames)
+            .field("agenda", &(&self.agenda, &self.frame_agenda))
+            .field("timers", &self.timers)
+            .field("run", &(&self.run, &self.folder, self.seed, self.skip_gates, self.now))
+            .field("counts", &(self.ended, self.running, self.asking, self.queued))
+            .field("finished", &self.finished)
+            .field("missed", &(self.missed_steps, self.missed_outputs, self.missed_goals))
+            .field("projects", &(&self.projects, &self.settled, &self.lookups))
+            .field("restarted", &(&self.restarted, &self.superseded))
+            .field("guidance", &self.guidance)
+            .finish_non_exhaustive()
+    }
+}
+
 impl State {
     /// A run of a plan, before anything has happened.
     pub(crate) fn new(plan: Arc<Plan>, composites: Composites) -> State {
@@ -174,7 +194,7 @@ impl State {
     }
 
     /// By this the world outside knows what a task does: no other run has it, and it stays the same when the task is tried again.
-    pub(crate) fn effect_key(&self, task: TaskIx) -> Arc<str> {
+    pub fn effect_key(&self, task: TaskIx) -> Arc<str> {
         let words = format!("convoke effect\0{}\0{}", self.run, self.change_key(task));
         Digest::of(words.as_bytes()).to_string().into()
     }

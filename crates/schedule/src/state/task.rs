@@ -44,6 +44,12 @@ pub(crate) struct Task {
     pub cut_off: u32,
     /// Whether its last attempt was stopped in the middle and may not be repeated unasked: the next owner decides.
     pub outcome_unknown: bool,
+    /// Whether its command goes on without an engine, so that the next attempt attaches to it.
+    pub detached: bool,
+    /// Whether a probe is to find out what became of its last attempt.
+    pub probe: ProbeState,
+    /// Results of calls that are known before the turn is recorded that they belong to: attempt, key, result.
+    pub known_results: Vec<(u32, Box<str>, Payload)>,
     /// Attempts that count against the retry policy.
     pub failures: u32,
     /// Whether the governor was asked for a permit.
@@ -91,6 +97,22 @@ pub(crate) struct Task {
     pub hook: bool,
     /// How far it has come, where edges lead to it or it is a phase.
     pub phase_state: Option<Box<PhaseState>>,
+}
+
+/// How far the question has come whether a task's effect happened.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) enum ProbeState {
+    /// There is no such question.
+    #[default]
+    None,
+    /// It is asked next.
+    Due,
+    /// It is being asked.
+    Asked,
+    /// It happened; this is the output.
+    Happened(Payload),
+    /// The probe could not say, for this reason.
+    Unclear(Box<str>),
 }
 
 /// How a task stands.
@@ -169,6 +191,9 @@ impl Tasks {
             failures: 0,
             cut_off: 0,
             outcome_unknown: false,
+            detached: false,
+            probe: ProbeState::None,
+            known_results: Vec::new(),
             queued: false,
             placed: false,
             met: 0,

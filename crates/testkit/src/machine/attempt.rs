@@ -250,8 +250,7 @@ impl Machine<'_> {
         let (written, answer) = oneshot::channel();
         attempt.written = Some(answer);
         let usage = std::mem::take(&mut attempt.usage);
-        let record =
-            TurnRecord { piece: JsonText::of(&serde_json::json!({ "n": 1 })), kept: Vec::new(), usage };
+        let record = TurnRecord::new(JsonText::of(&serde_json::json!({ "n": 1 })), Vec::new(), usage);
         self.say(life, What::Turned { task, attempt: number, record, written });
     }
 

@@ -5,6 +5,7 @@
 //! long form: `CONVOKE_FOLDS=1000000 cargo nextest run -p convoke-testkit folds:: --no-capture`.
 #![allow(clippy::print_stderr, reason = "the count is told")]
 
+mod compacted;
 mod found;
 use crate::goals::kit as goals;
 use crate::merging::kit as merging;

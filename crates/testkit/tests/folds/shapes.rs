@@ -91,6 +91,7 @@ fn echo(assignment: &Assignment) -> Behaviour {
         Work::Script(call) => call.command.clone(),
         Work::Tool(call) => call.tool.clone(),
         Work::Program(call) => call.agent.prompt.clone(),
+        Work::Probe(_) => "probe".to_owned(),
     };
     let takes = prompt.split('~').nth(1).and_then(|n| n.trim().parse().ok()).unwrap_or(10);
     let takes = Duration::from_millis(takes);

@@ -26,6 +26,7 @@ pub struct Entry {
     input_schema: Value,
     output_schema: Option<Value>,
     repeatable: bool,
+    read_only: bool,
     arguments: Option<Validator>,
     /// What results must fit, or why nothing can.
     result: Option<Result<Validator, String>>,
@@ -84,6 +85,7 @@ impl Entry {
         Entry {
             description: tool.description.map(Into::into).or(tool.title).or(notes.title).unwrap_or_default(),
             repeatable: notes.read_only_hint == Some(true) || notes.idempotent_hint == Some(true),
+            read_only: notes.read_only_hint == Some(true),
             arguments: jsonschema::validator_for(&input_schema).ok(),
             result: output_schema
                 .as_ref()
@@ -105,6 +107,7 @@ impl Entry {
             },
             output_schema: self.output_schema.clone(),
             repeatable: self.repeatable,
+            read_only: self.read_only,
         }
     }
 

@@ -60,6 +60,7 @@ impl Child {
             stdin: Some(String::new()),
             schema: None,
             key: None,
+            survival: None,
             idle: None,
         };
         let started = means.launcher().start(&call).await;

@@ -107,6 +107,7 @@ impl<'a> Scripts<'a> {
             stdin: Some(format!("{}\n", Value::Object(given.clone()))),
             idle: None,
             key: None,
+            survival: None,
             schema: None,
         })
     }

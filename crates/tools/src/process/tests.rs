@@ -16,6 +16,7 @@ fn call(command: &str, args: &[&str]) -> ScriptCall {
         stdin: None,
         schema: None,
         key: None,
+        survival: None,
         idle: None,
     }
 }

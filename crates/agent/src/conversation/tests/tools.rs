@@ -8,7 +8,14 @@ pub(super) fn offer() -> Offer {
     let tool = |name: &str, repeatable| {
         let spec =
             ToolSpec { name: format!("s__{name}"), description: String::new(), input_schema: json!({}) };
-        Tool { server: "s".into(), name: name.into(), spec, output_schema: None, repeatable }
+        Tool {
+            server: "s".into(),
+            name: name.into(),
+            spec,
+            output_schema: None,
+            repeatable,
+            read_only: repeatable,
+        }
     };
     Offer::new(vec![tool("look", true), tool("act", false)], None)
 }

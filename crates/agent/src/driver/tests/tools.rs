@@ -75,6 +75,7 @@ impl Toolbox for Bench {
                 spec,
                 output_schema: None,
                 repeatable: name != "act",
+                read_only: name != "act",
             }
         };
         let names = ["look", "act", "lost", "slow", "long"].iter().chain(&self.more);

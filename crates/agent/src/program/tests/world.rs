@@ -190,6 +190,7 @@ impl World {
             retry: Retry::once(),
             failures: 0,
             cut_off: 0,
+            known_results: Vec::new(),
             contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;
@@ -209,7 +210,7 @@ impl World {
                 AttemptEnd::Suspended { waits_for, .. } => {
                     answers = sub_queries(&waits_for).iter().map(|_| answered(Ok(answer))).collect();
                 }
-                AttemptEnd::Lost => unreachable!("nothing is lost"),
+                other => unreachable!("no attempt ends so: {other:?}"),
             }
         }
     }

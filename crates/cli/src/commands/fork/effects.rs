@@ -5,9 +5,11 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stdio;
 use crate::stored::Stored;
+use crate::view::format;
+use convoke_engine::effects::Effect;
 use convoke_model::{Event, Stamped};
 use convoke_plan::Plan;
-use convoke_schedule::{RepeatedEffect, Scheduler, repeated_effects, replayable};
+use convoke_schedule::{Scheduler, replayable};
 use std::sync::Arc;
 
 /// Lines of the list; the rest is counted.
@@ -29,21 +31,18 @@ pub fn ask(
             break;
         }
     }
-    let found = repeated_effects(&scheduler, &base.events, &done);
+    let found = convoke_engine::repeated(&scheduler, &base.events, &done);
     permit(&found, &format!("run `{}` did this already, and it would be done again", base.run), allowed)
 }
 
 /// Goes on if there is nothing to repeat, or if repeating it is allowed.
-pub fn permit(found: &[RepeatedEffect], why: &str, allowed: bool) -> Result<(), CommandFailure> {
+pub fn permit(found: &[Effect], why: &str, allowed: bool) -> Result<(), CommandFailure> {
     if found.is_empty() || allowed {
         return Ok(());
     }
     let mut words = format!("{why}:");
-    for RepeatedEffect { task, what, times } in found.iter().take(MOST) {
-        words.push_str(&format!("\n  {task}: {what}"));
-        if *times > 1 {
-            words.push_str(&format!(" ({times} times)"));
-        }
+    for Effect { task, what, .. } in found.iter().take(MOST) {
+        words.push_str(&format!("\n  {task}: {}", format::first_line(what)));
     }
     if found.len() > MOST {
         words.push_str(&format!("\n  and {} more", found.len() - MOST));

@@ -5,7 +5,7 @@
 use crate::changes;
 use crate::stored::Stored;
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{Blob, Digest, Event, JsonText, TaskId, Work};
+use convoke_model::{Blob, Digest, Event, JsonText, ProbeCall, TaskId, Work};
 use convoke_schedule::{Outputs, Scheduler, replayable};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -53,6 +53,10 @@ pub fn rendered(state: &StateDir, stored: &Stored, task: &TaskId) -> Option<Valu
             "working_dir": call.working_dir,
             "stdin": call.stdin,
         }),
+        Work::Probe(probe) => match &probe.asks {
+            ProbeCall::Command(call) => json!({ "probe": call.command, "args": call.args }),
+            ProbeCall::Tool(call) => json!({ "probe": call.tool, "arguments": call.arguments }),
+        },
         Work::Tool(call) => json!({
             "server": call.server,
             "tool": call.tool,

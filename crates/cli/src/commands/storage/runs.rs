@@ -9,7 +9,7 @@ use crate::failure::CommandFailure;
 use crate::stored;
 use crate::view::format;
 use comfy_table::{Table, presets};
-use convoke_journal::RunRow;
+use convoke_journal::{RunRow, Search};
 use convoke_model::{RunStatus, Timestamp};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -17,25 +17,30 @@ use std::time::Duration;
 /// Lists the runs that were asked for.
 pub fn run(console: &Console, args: &RunsArgs) -> Result<Exit, CommandFailure> {
     let now = clock::now();
-    let all = stored::list(&stored::for_reading(console))?;
-    let some = !all.is_empty();
-    let rows: Vec<RunRow> = wanted(all, args, now).collect();
+    let search = search(args, now);
+    let rows = stored::search_runs(&stored::for_reading(console), &search)?;
     match args.format {
         Format::Json => console.json(&rows.iter().map(|row| record(row, now)).collect::<Vec<_>>())?,
-        Format::Text if rows.is_empty() && some => console.say("no run is like that"),
+        Format::Text if rows.is_empty() && narrows(&search) => console.say("no run is like that"),
         Format::Text if rows.is_empty() => console.say("no runs yet"),
         Format::Text => console.data(&table(&rows, now))?,
     }
     Ok(Exit::Success)
 }
 
-fn wanted(rows: Vec<RunRow>, args: &RunsArgs, now: Timestamp) -> impl Iterator<Item = RunRow> {
-    let stands = |row: &RunRow| args.status.is_empty() || args.status.contains(&row.status);
-    let is_of = |row: &RunRow| args.workflow.as_ref().is_none_or(|name| row.workflow.contains(name));
-    let is_young = move |row: &RunRow| args.since.is_none_or(|age| now.since(row.started_at) <= age);
-    rows.into_iter()
-        .filter(move |row| stands(row) && is_of(row) && is_young(row))
-        .take(args.limit.unwrap_or(usize::MAX))
+fn search(args: &RunsArgs, now: Timestamp) -> Search {
+    Search {
+        status: args.status.clone(),
+        workflow: args.workflow.clone(),
+        folder: None,
+        since: args.since.map(|age| clock::before(now, age)),
+        words: args.search.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect(),
+        limit: args.limit,
+    }
+}
+
+fn narrows(search: &Search) -> bool {
+    Search { limit: None, ..search.clone() } != Search::default()
 }
 
 /// How long it has been worked on: until now, while a process drives it.

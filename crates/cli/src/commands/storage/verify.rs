@@ -6,7 +6,8 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
 use crate::view::format::plural;
-use convoke_journal::{Error, StateDir, Verified, verify};
+use convoke_engine::{RULES, compact};
+use convoke_journal::{Error, StateDir, Verified, verify_snapshots};
 use convoke_model::RunId;
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ pub fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, CommandFailure>
         return all(console, &state, args.format);
     }
     let run = stored::find(&state, args.run.as_deref().unwrap_or("last"))?;
-    let found = verify(&state, &run);
+    let found = check(&state, &run);
     match (args.format, &found) {
         (Format::Json, _) => console.json(&as_json(&run, &found))?,
         (Format::Text, Ok(verified)) => console.data(&text(&run, verified))?,
@@ -28,7 +29,7 @@ pub fn run(console: &Console, args: &VerifyArgs) -> Result<Exit, CommandFailure>
 
 /// Every run of the state folder, one line each; damage of one does not hide the others.
 fn all(console: &Console, state: &StateDir, format: Format) -> Result<Exit, CommandFailure> {
-    let found: Vec<_> = state.runs()?.into_iter().map(|run| (verify(state, &run), run)).collect();
+    let found: Vec<_> = state.runs()?.into_iter().map(|run| (check(state, &run), run)).collect();
     match format {
         Format::Json => {
             console.json(&found.iter().map(|(found, run)| as_json(run, found)).collect::<Vec<_>>())?
@@ -43,6 +44,13 @@ fn all(console: &Console, state: &StateDir, format: Format) -> Result<Exit, Comm
     let whole = found.len() as u64 - damaged;
     console.conclude(&format!("{} whole, {damaged} damaged", plural(whole, "run")));
     Ok(if damaged == 0 { Exit::Success } else { Exit::Failed })
+}
+
+/// The journal first, then the snapshots that stand for parts of it.
+fn check(state: &StateDir, run: &RunId) -> Result<Verified, Error> {
+    let verified = convoke_journal::verify(state, run)?;
+    verify_snapshots(state, run, RULES, &compact)?;
+    Ok(verified)
 }
 
 fn line(run: &RunId, found: &Result<Verified, Error>) -> String {
