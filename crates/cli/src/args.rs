@@ -22,7 +22,9 @@ pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
 pub use inspecting::{EventsArgs, PruneArgs, RepairArgs, RunsArgs, ShowArgs, VerifyArgs};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
-pub use running::{AnswerArgs, AttachArgs, ForkArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
+pub use running::{
+    AnswerArgs, AttachArgs, ForkArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs,
+};
 pub use tooling::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
     ProjectAction, ProjectArgs,

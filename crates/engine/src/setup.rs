@@ -23,7 +23,9 @@ use convoke_model::{
     Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped,
 };
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, NotReopened, Outputs, Reopening, Reusable, Scheduler, changed, reopen, replayable};
+use convoke_schedule::{
+    Changed, NotReopened, Outputs, Reopening, Reusable, Scheduler, changed, reopen, replayable,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,6 +4,7 @@
 
 mod budget_scopes;
 mod folds;
+mod forking;
 mod goal_budget;
 mod goal_cost;
 mod goal_prompts;

@@ -39,17 +39,21 @@ impl Affects {
         inputs: &Map<String, Value>,
     ) -> Result<Affects, CommandFailure> {
         let base = Stored::open(state, &reusable.run.0)?;
-        let before = changes::stored_plan(state, &base.run, &base.reader.meta()?, || Ok(base.events.clone()))?;
+        let before =
+            changes::stored_plan(state, &base.run, &base.reader.meta()?, || Ok(base.events.clone()))?;
         let mut scheduler = Scheduler::new(Arc::new(before));
         for stamped in replayable(base.events.clone()) {
-            scheduler.apply(&stamped).map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
+            scheduler
+                .apply(&stamped)
+                .map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
         }
         let changed_inputs = differing(&base, inputs);
         let readers = reusable.readers_of(&changed_inputs);
         let dropped: HashSet<TaskId> =
             changed_and_set(&scheduler, plan, &readers).dropped.into_iter().collect();
-        let is_dropped =
-            |task: &TaskId| std::iter::successors(Some(task.clone()), TaskId::parent).any(|id| dropped.contains(&id));
+        let is_dropped = |task: &TaskId| {
+            std::iter::successors(Some(task.clone()), TaskId::parent).any(|id| dropped.contains(&id))
+        };
         let tasks: Vec<TaskId> = reusable.tasks();
         let kept: HashSet<TaskId> = tasks.iter().filter(|task| !is_dropped(task)).cloned().collect();
         let effects = convoke_engine::repeated(&scheduler, &base.events, &kept);

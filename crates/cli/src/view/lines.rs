@@ -29,7 +29,9 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::PlanChanged(changed) => plan_changed(&changed.dropped),
         Event::RunForked(forked) => format!("forked from {} after event {}", forked.run, forked.seq),
         Event::OutputTaken { task, from, .. } => format!("{}: {}", name(task), explain::origin(from)),
-        Event::TaskAffected { task, because } => format!("{} runs: {}", name(task), explain::reasons(because)),
+        Event::TaskAffected { task, because } => {
+            format!("{} runs: {}", name(task), explain::reasons(because))
+        }
         Event::TaskStarted { task, until, .. } => task_started(&name(task), *until, at),
         Event::FannedOut { task, count, .. } => {
             format!("{}: {}", name(task), format::plural((*count).into(), "item"))

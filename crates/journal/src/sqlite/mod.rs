@@ -15,8 +15,8 @@ mod snapshot;
 mod verify;
 mod vfs;
 
-pub(crate) use fault::{file_uri, refusal};
 pub use copy::Prefix;
+pub(crate) use fault::{file_uri, refusal};
 pub use owned::{Sqlite, TakenOver};
 pub use reader::Reader;
 pub use repair::{Repaired, repair};

@@ -85,7 +85,8 @@ impl Reusable {
         if self.entries.contains_key(task) {
             return;
         }
-        let fingerprint = before.find(task).and_then(|ix| before.view(&Written(&self.values)).fingerprint(ix));
+        let fingerprint =
+            before.find(task).and_then(|ix| before.view(&Written(&self.values)).fingerprint(ix));
         if let Some(fingerprint) = fingerprint {
             let entry = Entry { task: task.clone(), fingerprint, output: None, usage: Usage::default() };
             self.entries.insert(task.clone(), entry);
@@ -123,8 +124,12 @@ impl Reusable {
 
     /// The tasks that did their work.
     pub fn tasks(&self) -> Vec<TaskId> {
-        let mut done: Vec<TaskId> =
-            self.entries.values().filter(|entry| entry.output.is_some()).map(|entry| entry.task.clone()).collect();
+        let mut done: Vec<TaskId> = self
+            .entries
+            .values()
+            .filter(|entry| entry.output.is_some())
+            .map(|entry| entry.task.clone())
+            .collect();
         done.sort();
         done
     }

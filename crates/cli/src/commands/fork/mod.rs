@@ -85,8 +85,15 @@ pub fn run(console: &Console, args: &ForkArgs) -> Result<Exit, CommandFailure> {
     let mut plan = plan;
     let config = Config { asks_nobody: cassette.is_replay(), ..config };
     compiling::renew(&mut plan, &config, args.flags.provider.as_deref());
-    Candidate { plan: &plan, inputs: &inputs, config: &config, state: &state, cassette: &cassette, begun: true }
-        .admit()?;
+    Candidate {
+        plan: &plan,
+        inputs: &inputs,
+        config: &config,
+        state: &state,
+        cassette: &cassette,
+        begun: true,
+    }
+    .admit()?;
     let equipment = Equipment::for_plan(&plan, &cassette)?;
     let journal = create(&state, &plan, started, (&base, &blobs), history, opening)?;
     console.say(&format!("run {} is a fork of {}", journal.run(), base.run));

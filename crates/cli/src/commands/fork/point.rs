@@ -13,7 +13,8 @@ pub fn of(base: &Stored, at: Option<&str>) -> Result<u64, CommandFailure> {
         Ok(seq) if (1..=last).contains(&seq) => Ok(seq),
         Ok(seq) => {
             let words = format!("run `{}` has no event {seq}: its events are 1 to {last}", base.run);
-            Err(CommandFailure::new(Exit::Usage, words).hint(format!("convoke events {} lists them", base.run)))
+            Err(CommandFailure::new(Exit::Usage, words)
+                .hint(format!("convoke events {} lists them", base.run)))
         }
         Err(_) => before_task(base, at),
     }

@@ -52,8 +52,9 @@ fn place(key: &str) -> Result<(TaskId, Vec<String>), CommandFailure> {
             let fields = fields.split('.').filter(|field| !field.is_empty()).map(str::to_owned);
             Ok((TaskId(task.into()), fields.collect()))
         }
-        _ => Err(refused(key, "it names no output")
-            .hint("--set STEP.output.FIELD=VALUE, or --set STEP.output=VALUE for all of it; inputs: -i NAME=VALUE")),
+        _ => Err(refused(key, "it names no output").hint(
+            "--set STEP.output.FIELD=VALUE, or --set STEP.output=VALUE for all of it; inputs: -i NAME=VALUE",
+        )),
     }
 }
 
