@@ -138,7 +138,8 @@ fn items_are_found_by_what_they_are_asked() {
     let text = "
 workflow: {name: w, entry_point: each, input: {items: {type: array}}, runtime: {provider: scripted, default_model: m}}
 for_each:
-  - {name: each, type: for_each, source: workflow.input.items, as: it, agent: {name: a, prompt: 'item {{ it }}'}}
+  - {name: each, type: for_each, source: workflow.input.items, as: it, agent: {name: a, prompt: 'item {{ it }}'}, routes: [{to: end}]}
+agents: [{name: end, prompt: done}]
 output: {n: '{{ each.count }}'}
 ";
     let world = World::with_workflow(text);
@@ -146,5 +147,5 @@ output: {n: '{{ each.count }}'}
     let base = world.run();
     let moved = r#"items=["new","z","x","y"]"#;
     let said = world.convoke(&["run", "w.yaml", "--reuse", &base, "--explain", "-i", moved]).exits(0);
-    assert!(said.stderr.contains("1 ran, 3 reused"), "{said}");
+    assert!(said.stderr.contains("1 ran, 4 reused"), "{said}");
 }
