@@ -20,7 +20,9 @@ mod values;
 pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
-pub use inspecting::{EventsArgs, PruneArgs, RepairArgs, RunsArgs, ShowArgs, VerifyArgs};
+pub use inspecting::{
+    DiffArgs, EventsArgs, PruneArgs, RepairArgs, ReplayArgs, RunsArgs, ShowArgs, VerifyArgs,
+};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{
     AnswerArgs, AttachArgs, ForkArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs,
@@ -139,6 +141,10 @@ pub enum Command {
     Instances(FormatArgs),
     /// Print the events of a run
     Events(EventsArgs),
+    /// Say why two runs differ: causes apart from what follows from them
+    Diff(DiffArgs),
+    /// Show a past run again, as it was seen live
+    Replay(ReplayArgs),
     /// Check a run's journal, from the first event to the last
     Verify(VerifyArgs),
     /// Bring a damaged run back to its longest beginning that verifies; the damaged files are kept

@@ -143,6 +143,10 @@ pub const LIST: &[Variable] = &[
     reads("XDG_CONFIG_HOME", "the configuration folder, instead of ~/.config"),
     reads("XDG_STATE_HOME", "the state folder, instead of ~/.local/state"),
     reads("VISUAL", "the editor in which a goal's plan is changed (also EDITOR)"),
+    reads(
+        convoke_tools::MARK,
+        "set for every command that a run starts; where it is set, `answer`, `stop`, `guide` and others are refused",
+    ),
     reads(USER, "the name that is recorded for an answer to a gate or a stop"),
 ];
 

@@ -20,6 +20,16 @@ pub enum Exit {
     Waiting = 5,
     /// Another process owns the run.
     Owned = 6,
+    /// An answer is refused: the question has one.
+    Answered = 20,
+    /// An answer is refused: the time to answer is over.
+    TooLate = 21,
+    /// An answer is refused: the question has ended without one.
+    Over = 22,
+    /// An answer is refused: the question is not the one that was shown.
+    Stale = 23,
+    /// The command is refused because a step of a run gave it.
+    Inside = 24,
     /// The state directory cannot be written.
     State = 74,
     /// Interrupted by Ctrl-C, or by `convoke stop`.

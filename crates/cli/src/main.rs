@@ -1,6 +1,7 @@
 //! The `convoke` command: reads the command line, does what it says, and ends with a code that scripts can rely on.
 
 mod args;
+mod caller;
 mod cassette;
 mod changes;
 mod clock;

@@ -65,7 +65,7 @@ impl Notifier {
             events.iter().filter_map(|stamped| answered(&stamped.event)).collect();
         for stamped in events {
             match &stamped.event {
-                Event::GateOpened { task, ask } if self.gates && !answered.contains(task) => {
+                Event::GateOpened { task, ask, .. } if self.gates && !answered.contains(task) => {
                     let message = format!("`{task}` waits for you{}", question(ask));
                     untold.extend(self.tell(("gate", &task.to_string()), &message, "attach"));
                 }
@@ -158,8 +158,14 @@ mod tests {
     use std::io::{Read, Seek, SeekFrom};
 
     fn opened(task: &str, prompt: &str) -> Event {
-        let ask = Ask::Choice { prompt: prompt.into(), options: Vec::new() };
-        Event::GateOpened { task: TaskId(task.into()), ask: Payload::Inline(JsonText::of(&ask)) }
+        let ask = Ask::Choice { prompt: prompt.into(), options: Vec::new(), default: None };
+        Event::GateOpened {
+            task: TaskId(task.into()),
+            question: 1,
+            ask: Payload::Inline(JsonText::of(&ask)),
+            shown: None,
+            until: None,
+        }
     }
 
     fn told(events: Vec<Event>) -> String {
@@ -211,7 +217,13 @@ mod tests {
     #[test]
     fn a_gate_that_is_answered_at_once_is_nobodys_business() {
         let answer = Payload::Inline(JsonText::of(&1));
-        let answered = Event::GateAnswered { task: TaskId("a".into()), answer, by: "--skip-gates".into() };
+        let answered = Event::GateAnswered {
+            task: TaskId("a".into()),
+            question: 1,
+            answer,
+            by: "--skip-gates".into(),
+            from: None,
+        };
         assert_eq!(told(vec![opened("a", "go?"), answered]), "");
     }
 }

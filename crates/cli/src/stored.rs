@@ -3,9 +3,11 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate::Gates;
+use crate::gate::{self, Gates, Question};
 use convoke_journal::{Error, Index, Owner, Reader, RunRow, Search, StateDir};
-use convoke_model::{Event, JsonText, Payload, RunId, Stamped, TaskId};
+use convoke_model::{
+    AnswerOrigin, AnswerSource, Ask, GateId, JsonText, Payload, RunId, Stamped, TaskId, Timestamp,
+};
 use std::time::Duration;
 
 /// The state folder, to look at.
@@ -82,8 +84,23 @@ pub fn ourselves() -> Owner {
 
 /// The actor, for the record: the user's name and how they spoke.
 pub fn actor(how: &str) -> String {
-    let user = crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "unknown user".to_owned());
-    format!("{user} ({how})")
+    format!("{} ({how})", user())
+}
+
+/// The user's name, for the record.
+pub fn user() -> String {
+    crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "unknown user".to_owned())
+}
+
+/// Where an answer of this process comes from, for the record.
+pub fn source(origin: AnswerOrigin) -> AnswerSource {
+    let Owner { host, pid, .. } = ourselves();
+    let terminal = |fd: &str| {
+        let path = std::fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
+        let path = path.to_str()?;
+        (path.starts_with("/dev/pts/") || path.starts_with("/dev/tty")).then(|| path.to_owned())
+    };
+    AnswerSource { origin, host, pid, tty: terminal("0").or_else(|| terminal("2")) }
 }
 
 /// A run that was read back.
@@ -116,45 +133,95 @@ impl Stored {
 
     /// The gates that wait for a person.
     pub fn gates(&self) -> Gates {
-        let mut gates = Gates::default();
-        self.events.iter().for_each(|stamped| gates.apply(stamped));
-        gates
+        Gates::of(&self.events)
     }
 
     /// The tasks that wait for a person, by name.
     pub fn waiting(&self) -> Vec<TaskId> {
-        let mut tasks: Vec<TaskId> = self.gates().open().map(|(task, _)| task.clone()).collect();
+        let mut tasks: Vec<TaskId> = self.gates().open().map(|question| question.id.task.clone()).collect();
         tasks.sort();
         tasks
     }
 
-    /// The question of a gate that waits, or why there is none.
-    pub fn question(&self, gate: &str) -> Result<(TaskId, convoke_model::Ask), CommandFailure> {
-        let gates = self.gates();
-        let Some((task, payload)) = gates.open().find(|(task, _)| *task.0 == *gate) else {
-            return Err(self.no_such_gate(gate));
-        };
-        let damaged =
-            || CommandFailure::new(Exit::Failed, format!("the question of `{gate}` cannot be read"));
-        let text = self.text(payload)?.ok_or_else(damaged)?;
-        let ask = serde_json::from_str(text.as_str()).map_err(|_| damaged())?;
-        Ok((task.clone(), ask))
+    /// The questions that wait, by the names of their tasks.
+    pub fn questions(&self) -> Vec<Question> {
+        let mut questions: Vec<Question> = self.gates().open().cloned().collect();
+        questions.sort_by(|a, b| a.id.cmp(&b.id));
+        questions
     }
 
-    /// Why a gate cannot be answered.
-    pub fn no_such_gate(&self, gate: &str) -> CommandFailure {
-        let answered = self.events.iter().rev().find_map(|stamped| match &stamped.event {
-            Event::GateAnswered { task, by, .. } if *task.0 == *gate => {
-                Some(format!(": it was answered by {by}"))
-            }
-            _ => None,
-        });
-        let words = format!("run `{}` does not wait for `{gate}`{}", self.run, answered.unwrap_or_default());
-        let failure = CommandFailure::new(Exit::Usage, words);
-        let names: Vec<_> = self.waiting().iter().map(|task| format!("`{task}`")).collect();
-        match names.is_empty() {
-            true => failure.hint("it waits for no answer"),
-            false => failure.hint(format!("it waits for {}", names.join(", "))),
+    /// What a question asks.
+    pub fn ask(&self, question: &Question) -> Result<Ask, CommandFailure> {
+        let gate = &question.id;
+        let damaged =
+            || CommandFailure::new(Exit::Failed, format!("the question of `{gate}` cannot be read"));
+        let text = self.text(&question.ask)?.ok_or_else(damaged)?;
+        serde_json::from_str(text.as_str()).map_err(|_| damaged())
+    }
+
+    /// The questions that wait, for programs.
+    pub fn gates_json(&self) -> Result<Vec<serde_json::Value>, CommandFailure> {
+        let record = |question: Question| {
+            let ask = self.ask(&question)?;
+            Ok(serde_json::json!({
+                "gate": question.id.to_string(),
+                "task": question.id.task,
+                "question": question.id.question,
+                "shown": question.shown.unwrap_or_else(|| ask.shown()),
+                "asked_at": question.at.rfc3339(),
+                "until": question.until.map(Timestamp::rfc3339),
+                "ask": ask,
+            }))
+        };
+        self.questions().into_iter().map(record).collect()
+    }
+
+    /// The question that a name stands for: a gate's id, or the task that asks now.
+    pub fn question(&self, name: &str) -> Result<Question, NoQuestion> {
+        let gates = self.gates();
+        let by_task = |task: &TaskId| gates.waiting(task).cloned();
+        if let Some(question) = by_task(&TaskId(name.into())) {
+            return Ok(question);
+        }
+        let id = GateId::parse(name);
+        let found = id.as_ref().and_then(|id| by_task(&id.task).filter(|question| question.id == *id));
+        found.map_or_else(|| Err(self.no_question(name, id)), Ok)
+    }
+
+    /// Why a gate cannot be answered: its question has ended, or there never was one.
+    fn no_question(&self, name: &str, id: Option<GateId>) -> NoQuestion {
+        let is_meant = |question: &&Question| match &id {
+            Some(id) => question.id == *id || *question.id.task.0 == *name,
+            None => *question.id.task.0 == *name,
+        };
+        // Of each task that asked, all questions: an answer to an earlier one is told what became of that.
+        let asked = gate::all_questions(&self.events);
+        let Some(question) = asked.iter().rev().find(is_meant) else {
+            return NoQuestion::Unknown;
+        };
+        match gate::ended(&self.reader, question) {
+            Ok(Some(refused)) => NoQuestion::Ended(question.id.clone(), refused),
+            Ok(None) => NoQuestion::Ended(question.id.clone(), gate::Refused::Over { at: None }),
+            Err(error) => NoQuestion::Unreadable(error),
         }
     }
+
+    /// The gates that wait, as advice.
+    pub fn what_waits(&self) -> String {
+        let names: Vec<_> = self.questions().iter().map(|question| format!("`{}`", question.id)).collect();
+        match names.is_empty() {
+            true => "it waits for no answer".to_owned(),
+            false => format!("it waits for {}", names.join(", ")),
+        }
+    }
+}
+
+/// Why there is no question to answer.
+pub enum NoQuestion {
+    /// No gate of the run has this name, or it has not asked yet.
+    Unknown,
+    /// It has asked, and that is over.
+    Ended(GateId, gate::Refused),
+    /// The journal cannot be read.
+    Unreadable(Error),
 }

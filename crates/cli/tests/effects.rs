@@ -47,3 +47,153 @@ fn after_a_crash_the_key_is_the_same() {
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(found[0] == found[1] && found[1] != found[2], "{found:?}");
 }
+
+/// A command that waits for `go` and gives its number.
+const LONG: &str = r#"
+workflow: {name: once, entry_point: long}
+agents:
+  - name: long
+    type: script
+    survive: true
+    timeout: 120
+    command: sh
+    args: [-c, 'echo run >>witness; while [ ! -e go ]; do sleep 0.01; done; echo "{\"n\": 7}"; echo x >>ended']
+output: {n: '{{ long.output.n }}'}
+"#;
+
+fn lines(world: &World, file: &str) -> usize {
+    world.work().join(file).exists().then(|| world.read(file).lines().count()).unwrap_or_default()
+}
+
+/// How every effect of the run stands.
+fn states(world: &World) -> Vec<String> {
+    let shown = world.convoke(&["show", &world.run(), "--effects", "--format", "json"]).exits(0).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let state = |effect: &serde_json::Value| effect["state"].as_str().unwrap().to_owned();
+    shown["effects"].as_array().unwrap().iter().map(state).collect()
+}
+
+#[test]
+fn a_command_that_survives_ends_without_an_engine_and_its_result_is_taken() {
+    let world = World::with_workflow(LONG);
+    let mut process = world.start(&["run", "w.yaml"]);
+    until("the command has begun", || lines(&world, "witness") == 1);
+    process.kill();
+    drop(process);
+    assert_eq!(states(&world), ["claimed"], "it goes on");
+    world.write("go", "");
+    until("the command has ended", || lines(&world, "ended") == 1);
+    let resumed = world.convoke(&["resume", &world.run()]).exits(0);
+    assert!(resumed.stdout.contains('7'), "{}", resumed.stdout);
+    assert_eq!(lines(&world, "witness"), 1, "it was run once");
+    assert_eq!(states(&world), ["done"]);
+}
+
+#[test]
+fn every_engine_that_is_killed_leaves_the_command_to_the_next_one() {
+    let world = World::with_workflow(LONG);
+    let mut process = world.start(&["run", "w.yaml"]);
+    until("the command has begun", || lines(&world, "witness") == 1);
+    process.kill();
+    drop(process);
+    for attempt in 2..4 {
+        let mut process = world.start(&["resume", &world.run()]);
+        let attached = format!("\"attempt\":{attempt},\"pid\"");
+        until("another engine attends to it", || {
+            world.convoke(&["events", &world.run(), "--format", "json"]).stdout.contains(&attached)
+        });
+        process.kill();
+        drop(process);
+    }
+    let process = world.start(&["resume", &world.run()]);
+    world.write("go", "");
+    assert!(process.wait().exits(0).stdout.contains('7'));
+    assert_eq!((lines(&world, "witness"), lines(&world, "ended")), (1, 1));
+    assert_eq!(states(&world), ["done"]);
+}
+
+#[test]
+fn a_command_that_survives_ends_in_time_without_an_engine() {
+    let world = World::with_workflow(&LONG.replace("timeout: 120", "timeout: 1"));
+    let mut process = world.start(&["run", "w.yaml"]);
+    until("the command has begun", || lines(&world, "witness") == 1);
+    process.kill();
+    drop(process);
+    until("its time is over", || states(&world) != ["claimed"]);
+    let resumed = world.convoke(&["resume", &world.run()]);
+    assert_ne!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("time"), "{}", resumed.stderr);
+    assert_eq!((lines(&world, "witness"), lines(&world, "ended")), (1, 0));
+    assert_eq!(states(&world), ["failed"]);
+}
+
+#[test]
+fn stop_ends_a_command_that_goes_on_alone() {
+    let world = World::with_workflow(LONG);
+    let mut process = world.start(&["run", "w.yaml"]);
+    until("the command has begun", || lines(&world, "witness") == 1);
+    process.kill();
+    drop(process);
+    let stopped = world.convoke(&["stop", &world.run()]).exits(0);
+    assert!(stopped.stderr.contains("ended 1 command"), "{}", stopped.stderr);
+    world.write("go", "");
+    assert_eq!(lines(&world, "ended"), 0, "nothing of it is left");
+    let again = world.convoke(&["stop", &world.run()]).exits(0);
+    assert!(again.stderr.contains("nothing to stop"), "{}", again.stderr);
+}
+
+/// A payment that is cut off in its middle, and a probe that looks into the book.
+fn payment(on_unknown: &str) -> World {
+    let world = World::with_workflow(&format!(
+        r#"
+workflow: {{name: pay, entry_point: pay}}
+agents:
+  - name: pay
+    type: script
+    command: sh
+    args: [-c, 'echo run >>witness; while [ ! -e go ]; do sleep 0.01; done; echo "$CONVOKE_IDEMPOTENCY_KEY" >>book; echo paid']
+    {on_unknown}
+output: {{said: '{{{{ pay.output.stdout }}}}'}}
+"#
+    ));
+    let mut process = world.start(&["run", "w.yaml"]);
+    until("the payment has begun", || lines(&world, "witness") == 1);
+    process.kill();
+    drop(process);
+    world
+}
+
+const PROBE: &str = r#"on_unknown: probe
+    probe: {command: sh, args: [-c, '[ -e broken ] && exit 1; grep -q "{key}" book 2>/dev/null && echo "paid, says the book" || exit 10']}"#;
+
+#[test]
+fn a_probe_that_finds_nothing_has_the_effect_made() {
+    let world = payment(PROBE);
+    assert_eq!(states(&world), ["unknown"]);
+    world.write("go", "");
+    world.convoke(&["resume", &world.run()]).exits(0);
+    assert_eq!((lines(&world, "witness"), lines(&world, "book")), (2, 1));
+    assert_eq!(states(&world), ["repeated", "done"]);
+}
+
+#[test]
+fn a_probe_that_finds_the_effect_gives_the_output() {
+    let world = payment(PROBE);
+    let shown = world.convoke(&["show", &world.run(), "--effects", "--format", "json"]).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    world.write("book", shown["effects"][0]["key"].as_str().unwrap());
+    let resumed = world.convoke(&["resume", &world.run()]).exits(0);
+    assert!(resumed.stdout.contains("paid, says the book"), "{}", resumed.stdout);
+    assert_eq!(lines(&world, "witness"), 1);
+    assert_eq!(states(&world), ["done"]);
+}
+
+#[test]
+fn a_probe_that_breaks_off_has_a_person_asked() {
+    let world = payment(PROBE);
+    world.write("broken", "");
+    let resumed = world.convoke(&["resume", &world.run()]).exits(5);
+    assert!(resumed.stderr.contains("exit code 1"), "{}", resumed.stderr);
+    assert_eq!(lines(&world, "witness"), 1, "nothing is repeated unasked");
+    assert_eq!(states(&world), ["unknown"]);
+}

@@ -71,7 +71,7 @@ fn words_that_are_no_answer_to_a_plan_are_told_what_would_be() {
         let said = world.convoke(&["answer", &run, "goal", slip, "--resume"]).exits(2);
         said.mentions(&[
             "`approve`, `fail`, or `@FILE`",
-            &format!("convoke answer {run} goal approve --resume"),
+            &format!("convoke answer {run} goal~1 approve --resume"),
         ]);
     }
     let inline = "tasks: [{description: a, descripton: b}]";

@@ -213,14 +213,15 @@ fn without_a_terminal_a_gate_parks_the_run_and_says_how_to_answer() {
     assert_eq!((said.code, said.stdout.as_str()), (5, ""));
     assert_snapshot!(said.stderr, @r"
     [TIME] run [RUN] of gated (w.yaml)
-    [TIME] approve waits for a person
+    [TIME] approve waits for a person (approve~1)
     gated parked after [TOOK]: 0 steps (run [RUN])
     approve waits for a person:
       ship it?
       - yes: Yes
       - no: No  (asks for why)
-      $ convoke answer [RUN] approve yes --resume
-      $ convoke answer [RUN] approve no --input why=TEXT --resume
+      $ convoke answer [RUN] approve~1 yes --resume
+      $ convoke answer [RUN] approve~1 no --input why=TEXT --resume
+      (gate approve~1, shown 5e22b9b9c55f)
     hint: gates are asked where standard input and standard error are a terminal; --skip-gates takes the first option of every gate
     hint: convoke resume [RUN]
     ");
@@ -234,7 +235,7 @@ fn an_answer_that_does_not_fit_is_refused() {
     for (args, words) in [
         (&["answer", &run, "approve", "maybe"][..], "`yes`, `no`"),
         (&["answer", &run, "approve", "no"], "--input why=TEXT"),
-        (&["answer", &run, "aprove", "yes"], "it waits for `approve`"),
+        (&["answer", &run, "aprove", "yes"], "it waits for `approve~1`"),
         (&["answer", "nothing", "approve", "yes"], "convoke runs"),
     ] {
         let said = world.run(args);

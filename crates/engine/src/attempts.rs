@@ -12,7 +12,7 @@ use crate::tenure::Tenure;
 use convoke_agent::Executor;
 use convoke_journal::Writer;
 use convoke_model::hash::HashMap;
-use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage};
+use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage, Work};
 use convoke_schedule::TaskIx;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -45,7 +45,10 @@ pub(crate) struct Attempts {
 /// An attempt under way.
 struct Running {
     cancel: CancellationToken,
-    _task: AbortOnDropHandle<()>,
+    /// Its command goes on when the engine lets go of the run.
+    survives: bool,
+    attempt: u32,
+    task: AbortOnDropHandle<()>,
 }
 
 impl Attempts {
@@ -91,13 +94,14 @@ impl Attempts {
             fence: terms.fence,
             calls: Mutex::new(terms.calls),
         });
+        let survives = matches!(&assignment.work, Work::Script(call) if call.survival.is_some());
         let work = self.executor.attempt(assignment, link, cancel.clone());
         let (handle, told) = (self.handle.clone(), cancel.clone());
-        let _task = AbortOnDropHandle::new(tokio::spawn(async move {
+        let driven = AbortOnDropHandle::new(tokio::spawn(async move {
             let end = finish(work, told).await;
             handle.send(What::Ended { task, attempt, end });
         }));
-        self.running.insert(task, Running { cancel, _task });
+        self.running.insert(task, Running { cancel, survives, attempt, task: driven });
     }
 
     /// Tells an attempt to stop; its end comes as a fact.
@@ -107,8 +111,17 @@ impl Attempts {
         }
     }
 
+    /// Tells every attempt to stop, because the engine lets go of the run. Commands that outlive the engine are left alone.
     pub fn abort_all(&self) {
-        self.running.values().for_each(|running| running.cancel.cancel());
+        for (task, running) in &self.running {
+            if !running.survives {
+                running.cancel.cancel();
+            } else if !running.task.is_finished() {
+                running.task.abort();
+                let (task, attempt) = (*task, running.attempt);
+                self.handle.send(What::Ended { task, attempt, end: AttemptEnd::Detached });
+            }
+        }
     }
 
     /// Lets no attempt make a further call.

@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::error::EngineError;
 use crate::setup::{Start, replay};
 use crate::store::Store;
-use convoke_model::{Digest, Event, JsonText, LimitReason, Stamped, Timestamp};
+use convoke_model::{Digest, Event, JsonText, LimitReason, Stamped, TaskId, Timestamp};
 use convoke_plan::Plan;
 use convoke_schedule::{Reusable, Scheduler};
 use std::sync::Arc;
@@ -59,6 +59,11 @@ impl Beginning {
     pub fn reusing(mut self, reusable: Option<Arc<Reusable>>) -> Beginning {
         self.scheduler.set_reusable(reusable);
         self
+    }
+
+    /// Whether the next attempt of a task attaches to a command that went on without an engine.
+    pub fn attaches(&self, task: &TaskId) -> bool {
+        self.scheduler.find(task).is_some_and(|task| self.scheduler.attaches(task))
     }
 
     /// The core, and the events that it begins with, which are not on disk yet. `seen` comes last among them.

@@ -176,6 +176,13 @@ impl Core {
         timer.into_iter().chain(self.opens).chain(self.permits.waits.next()).chain(postponed).min()
     }
 
+    /// Whether a timer is due while a task waits for an answer, so that what was answered before is to be heard first.
+    pub fn is_question_due(&self, now: Timestamp) -> bool {
+        !self.is_cut_off()
+            && self.scheduler.is_asking()
+            && self.scheduler.next_wake().is_some_and(|at| at <= now)
+    }
+
     /// Decides everything that follows from what happened.
     pub fn decide(&mut self, now: Timestamp, happened: Vec<Fact>) -> Turn {
         let mut turn = Turn::default();

@@ -280,7 +280,8 @@ mod tests {
         };
         assert_eq!(again(vec![]), (Repeated, Some(Decision::Policy)));
         let answer = Payload::Inline(JsonText::of(&1));
-        let answered = Event::GateAnswered { task: id("a"), answer, by: "ann".into() };
+        let answered =
+            Event::GateAnswered { task: id("a"), question: 1, answer, by: "ann".into(), from: None };
         assert_eq!(again(vec![answered]), (Repeated, Some(Decision::Person("ann".into()))));
         assert_eq!(again(vec![probed("a", "k", ProbeVerdict::Absent)]), (Repeated, Some(Decision::Probe)));
         let yes = ProbeVerdict::Happened { output: Payload::Inline(JsonText::of(&1)) };

@@ -3,8 +3,8 @@
 use crate::capacity::terms::{Fence, RequestNo};
 use convoke_agent::{Admitted, CallDemand, Report, TurnRecord};
 use convoke_govern::{Knowledge, Outcome};
-use convoke_journal::MessageId;
-use convoke_model::{Answer, AttemptEnd, Failure, LimitReason, TaskId, Timestamp, Usage};
+use convoke_journal::{MessageId, Reply};
+use convoke_model::{AttemptEnd, Failure, LimitReason, Timestamp, Usage};
 use convoke_schedule::TaskIx;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -87,14 +87,10 @@ pub enum What {
     },
     /// A person answered a gate.
     Answered {
-        /// The gate.
-        task: TaskId,
-        /// Which of its questions, by the number of the event that opened it; without one, whatever it asks.
-        question: Option<u64>,
-        /// The answer.
-        answer: Answer,
-        /// The author of the answer.
-        by: String,
+        /// The answer, with what it is bound to and where it comes from.
+        reply: Box<Reply>,
+        /// When it was left for the run.
+        sent: Timestamp,
         /// The inbox message that brought it.
         message: Option<MessageId>,
     },

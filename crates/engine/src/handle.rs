@@ -3,6 +3,7 @@
 use crate::capacity::metrics::Metrics;
 use crate::clock::Clock;
 use crate::fact::{Fact, What};
+use convoke_journal::Reply;
 use convoke_model::{Answer, Stamped, TaskId};
 use convoke_plan::template::Cancellation;
 use std::sync::Arc;
@@ -58,7 +59,8 @@ pub struct Handle {
 impl Handle {
     /// Answers a gate.
     pub fn answer(&self, task: TaskId, answer: Answer, by: impl Into<String>) {
-        self.send(What::Answered { task, question: None, answer, by: by.into(), message: None });
+        let reply = Box::new(Reply::new(task, answer, by));
+        self.send(What::Answered { reply, sent: self.clock.now(), message: None });
     }
 
     /// Says that something was left in the inbox, so that its author does not wait for the next look at it.

@@ -9,6 +9,7 @@ mod beginning;
 mod bounds;
 mod capacity;
 mod clock;
+pub mod compare;
 mod core;
 pub mod effects;
 mod error;
@@ -38,6 +39,7 @@ pub use capacity::{
     midnight,
 };
 pub use clock::Clock;
+pub use convoke_journal::Reply;
 pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
 pub use error::EngineError;
 pub use fact::{CallReply, CapacityFact, Fact, Learned, What};

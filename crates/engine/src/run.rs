@@ -68,7 +68,9 @@ impl Run {
     pub async fn drive(mut self) -> Result<Outcome, EngineError> {
         let mut happened = Vec::new();
         loop {
-            let turn = self.core.decide(self.clock.now(), happened); // schedule + govern: in memory
+            let now = self.clock.now();
+            happened.extend(self.answers_in_time(now).await); // before the time of a question is over
+            let turn = self.core.decide(now, happened); // schedule + govern: in memory
             if turn.events.is_empty() && !turn.effects.is_empty() {
                 self.tenure.confirm().await?; // what needs no commit needs the run to be ours all the same
             }
@@ -261,6 +263,23 @@ impl Run {
         messages.into_iter().map(|message| fact_of(message, at)).collect()
     }
 
+    /// What was left for the run before the time of a question was over, where that is about to be noticed: an answer that was
+    /// on disk in time counts, also if no process has driven the run since.
+    async fn answers_in_time(&mut self, now: Timestamp) -> Vec<Fact> {
+        if !self.core.is_question_due(now) {
+            return Vec::new();
+        }
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.writer.ask(move |journal| {
+            let heard =
+                journal.and_then(|journal| journal.take_settled_inbox().or_else(|_| journal.take_inbox()));
+            let _ = reply.send(heard);
+        });
+        // An inbox that cannot be read now is read at the next turn, as ever.
+        let messages = answer.await.ok().and_then(Result::ok).unwrap_or_default();
+        messages.into_iter().map(|message| fact_of(message, now)).collect()
+    }
+
     /// Whether driving is over, and how.
     async fn outcome(&mut self) -> Result<Option<Outcome>, EngineError> {
         if let Some(finished) = self.core.scheduler.finished() {
@@ -330,9 +349,7 @@ fn resting(status: RunStatus, waiting: Vec<convoke_model::TaskId>) -> Outcome {
 fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {
     let id = Some(message.id);
     let what = match message.body {
-        Message::Answer { task, question, answer, by } => {
-            What::Answered { task, question, answer, by, message: id }
-        }
+        Message::Answer(reply) => What::Answered { reply, sent: message.at, message: id },
         Message::Guide { text, by } => What::Guided { text, by, message: id },
         Message::Stop { now, by } => What::Stop { now, by, message: id },
         Message::Unreadable { .. } => What::Unreadable { message: id },

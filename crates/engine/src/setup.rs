@@ -20,7 +20,7 @@ use convoke_capacity::Capacity;
 use convoke_failpoint::failpoint;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{
-    Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped,
+    Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped, TaskId,
 };
 use convoke_plan::Plan;
 use convoke_schedule::{
@@ -107,7 +107,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let last = history.last().map(|event| event.at).unwrap_or_default();
     let clock = setup.clock.not_before(last);
     failpoint!("engine.prepare.history_read");
-    end_leftovers(&history, &*setup.leftovers);
+    let survivors = end_leftovers(&history, &*setup.leftovers);
     failpoint!("engine.prepare.leftovers_ended");
     let Options { pid, host, .. } = &setup.options;
     let owned = Event::RunOwned { epoch: setup.journal.epoch(), pid: *pid, host: host.clone() };
@@ -123,6 +123,9 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     )
     .inspect_err(|error| settle_if_over(&setup.projects, error))?
     .reusing(setup.reusable);
+    // Commands that went on for tasks that are over, or are told to stop, or are not in the plan any more.
+    let given_up = survivors.into_iter().filter(|(task, _)| !beginning.attaches(task));
+    given_up.for_each(|(_, (pid, start))| (setup.leftovers)(pid, start));
     let writer = Arc::new(Writer::start(setup.journal)?);
     // Facts need no limit: attempts send them, of which there are as many as permits, and an attempt waits for the answer
     // to each call and for each record to be on disk. A limit would be a deadlock: the run sends facts to itself.
@@ -285,6 +288,11 @@ pub fn fold_into(mut scheduler: Scheduler, events: Vec<Stamped>) -> Result<Sched
         return Ok(scheduler);
     }
     let spent = Spending::of(&events).by_task();
+    for stamped in &events {
+        if let Event::GateOpened { task, question, .. } = &stamped.event {
+            scheduler.has_asked(task, *question);
+        }
+    }
     let kept = replayable(events);
     kept.iter().try_for_each(|event| scheduler.apply(event))?;
     let counted = Spending::of(&kept).by_task();
@@ -297,21 +305,32 @@ pub fn fold_into(mut scheduler: Scheduler, events: Vec<Stamped>) -> Result<Sched
     Ok(scheduler)
 }
 
-/// Processes of attempts that have no end in the journal.
-fn end_leftovers(history: &[Stamped], end: &(dyn Fn(u32, u64) + Send + Sync)) {
-    let mut alive = HashMap::new();
+/// Processes that a task left behind: id and start time.
+type Processes = HashMap<TaskId, (u32, u64)>;
+
+/// Ends processes of attempts that have no end in the journal, but for commands that outlive the engine.
+fn end_leftovers(history: &[Stamped], end: &(dyn Fn(u32, u64) + Send + Sync)) -> Processes {
+    let (mut alive, mut survivors) = (Processes::new(), Processes::new());
     for stamped in history {
         match &stamped.event {
             Event::ProcessStarted { task, pid, start, survives: false, .. } => {
                 alive.insert(task.clone(), (*pid, *start));
             }
+            Event::ProcessStarted { task, pid, start, survives: true, .. } => {
+                survivors.insert(task.clone(), (*pid, *start));
+            }
             Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {
                 alive.remove(task);
+                survivors.remove(task);
             }
             // What runs there belongs to the run that was copied.
-            Event::RunForked(_) => alive.clear(),
+            Event::RunForked(_) => {
+                alive.clear();
+                survivors.clear();
+            }
             _ => {}
         }
     }
     alive.into_values().for_each(|(pid, start)| end(pid, start));
+    survivors
 }

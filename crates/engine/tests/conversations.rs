@@ -6,7 +6,7 @@ use common::{drive_by, fresh};
 use convoke_agent::{EngineLink, Executor, TurnRecord};
 use convoke_engine::report::fold;
 use convoke_engine::{Changes, Start};
-use convoke_journal::{Journal, Memory, Message};
+use convoke_journal::{Journal, Memory, Message, Reply};
 use convoke_model::{
     Answer, Ask, AskOption, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, RunStatus,
     TaskId, Timestamp, Usage, WaitsFor,
@@ -121,7 +121,7 @@ async fn a_changed_prompt_begins_the_conversation_anew() {
 #[tokio::test]
 async fn a_permission_request_parks_the_run_and_its_answer_reaches_the_attempt_that_goes_on() {
     let option = AskOption { label: "Yes".into(), value: "yes".into(), prompt_for: None, multiline: false };
-    let ask = Ask::Choice { prompt: "May I?".into(), options: vec![option] };
+    let ask = Ask::Choice { prompt: "May I?".into(), options: vec![option], default: None };
     let request = AttemptEnd::Suspended {
         state: JsonText::of(&json!("asked")),
         waits_for: WaitsFor::Gate(JsonText::of(&ask)),
@@ -135,7 +135,7 @@ async fn a_permission_request_parks_the_run_and_its_answer_reaches_the_attempt_t
     assert!(opened.iter().any(|stamped| matches!(stamped.event, Event::GateOpened { .. })));
     let answer = Answer::Choice { value: "yes".into(), input: Default::default() };
     let task = TaskId::new(None, "a", None, 1);
-    let message = Message::Answer { task, question: None, answer: answer.clone(), by: "somebody".into() };
+    let message = Message::Answer(Box::new(Reply::new(task, answer.clone(), "somebody")));
     journal.send(Timestamp(1), message);
     let resume = Start::Resume(Changes::None);
     let ended = drive_by(talker.clone(), &plan, journal.reopen(), resume, Duration::ZERO).await;

@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{drive, fresh};
 use convoke_engine::{Changes, Start};
-use convoke_journal::{Memory, Message};
+use convoke_journal::{Memory, Message, Reply};
 use convoke_model::{Answer, RunStatus, TaskId, Timestamp};
 use convoke_testkit::plan_of;
 use std::time::Duration;
@@ -27,7 +27,7 @@ async fn an_answer_given_while_nobody_drove_the_run_is_taken_when_it_is_resumed(
     assert_eq!(parked.status, RunStatus::Parked);
     let answer = Answer::Choice { value: "n".into(), input: Default::default() };
     let task = TaskId::new(None, "ask", None, 1);
-    journal.send(Timestamp(1), Message::Answer { task, question: None, answer, by: "somebody".into() });
+    journal.send(Timestamp(1), Message::Answer(Box::new(Reply::new(task, answer, "somebody"))));
     let ended = drive(&plan, journal.reopen(), Start::Resume(Changes::None), Duration::ZERO).await;
     assert_eq!(ended.status, RunStatus::Succeeded);
     assert_eq!(ended.output.as_ref().map(|text| text.as_str()), Some(r#"{"said":"n"}"#));

@@ -4,8 +4,8 @@ use crate::common;
 
 use common::{drive, fresh};
 use convoke_engine::{Changes, Start};
-use convoke_journal::{Memory, Message};
-use convoke_model::{Answer, RunStatus, TaskId, Timestamp};
+use convoke_journal::{Memory, Message, Reply};
+use convoke_model::{Answer, JsonText, RunStatus, TaskId, Timestamp};
 use convoke_plan::Plan;
 use convoke_testkit::plan_of;
 use std::sync::Arc;
@@ -22,31 +22,45 @@ agents:
     type: human_gate
     prompt: 'go on?'
     {gate}
-    options: [{{label: Yes, value: y, route: $end}}]
+    options: [{{label: Yes, value: y, route: $end}}, {{label: No, value: n, route: $end}}]
 output: {{said: '{{{{ ask.output.selected }}}}'}}
 "
     );
     plan_of(&text, &[])
 }
 
-async fn answered_after_an_hour(plan: &Arc<Plan>) -> RunStatus {
+/// How a run ends that is resumed an hour after it parked, with an answer that was left so long after the question.
+async fn answered_after(plan: &Arc<Plan>, left: Duration) -> (RunStatus, Option<JsonText>) {
     let journal = Memory::new();
     let parked = drive(plan, journal.clone(), fresh(plan), Duration::ZERO).await;
     assert_eq!(parked.status, RunStatus::Parked);
     let answer = Answer::Choice { value: "y".into(), input: Default::default() };
     let task = TaskId::new(None, "ask", None, 1);
-    journal.send(Timestamp(2), Message::Answer { task, question: None, answer, by: "somebody".into() });
-    drive(plan, journal.reopen(), Start::Resume(Changes::None), HOUR).await.status
+    journal.send(Timestamp(2) + left, Message::Answer(Box::new(Reply::new(task, answer, "somebody"))));
+    let ended = drive(plan, journal.reopen(), Start::Resume(Changes::None), HOUR).await;
+    (ended.status, ended.output)
 }
 
 #[tokio::test]
 async fn time_that_nobody_drove_the_run_is_not_the_workflows() {
-    assert_eq!(answered_after_an_hour(&gated("timeout_seconds: 60", "")).await, RunStatus::Succeeded);
+    let (status, _) = answered_after(&gated("timeout_seconds: 60", ""), HOUR).await;
+    assert_eq!(status, RunStatus::Succeeded);
+}
+
+/// The time to answer is wall time, whether or not a process drives the run: what counts is when the answer was on disk.
+#[tokio::test]
+async fn an_answer_that_was_left_in_time_counts_and_a_later_one_does_not() {
+    let gate = gated("max_iterations: 5", "timeout: 60s");
+    assert_eq!(answered_after(&gate, Duration::from_secs(59)).await.0, RunStatus::Succeeded);
+    assert_eq!(answered_after(&gate, Duration::from_secs(61)).await.0, RunStatus::Failed);
 }
 
 #[tokio::test]
-async fn a_person_has_no_more_time_because_nobody_drove_the_run() {
-    assert_eq!(answered_after_an_hour(&gated("max_iterations: 5", "timeout: 60s")).await, RunStatus::Failed);
+async fn a_default_stands_for_a_late_answer_only() {
+    let gate = gated("max_iterations: 5", "timeout: 60s\n    default: n");
+    let said = |word: &str| Some(JsonText::of(&serde_json::json!({ "said": word })));
+    assert_eq!(answered_after(&gate, Duration::from_secs(59)).await, (RunStatus::Succeeded, said("y")));
+    assert_eq!(answered_after(&gate, Duration::from_secs(61)).await, (RunStatus::Succeeded, said("n")));
 }
 
 async fn resumed_after_its_time_was_over(text: &str) {

@@ -7,7 +7,7 @@
 use crate::sqlite::{file_uri, refusal};
 use crate::{Error, Reader, StateDir};
 use convoke_failpoint::failpoint;
-use convoke_model::{Answer, RunId, TaskId, Timestamp};
+use convoke_model::{Answer, AnswerSource, Digest, RunId, TaskId, Timestamp};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -24,17 +24,7 @@ pub struct MessageId(pub Arc<str>);
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// The answer to a gate.
-    Answer {
-        /// The gate.
-        task: TaskId,
-        /// Which of its questions: the number of the event that opened it; without one, whatever it asks.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        question: Option<u64>,
-        /// The answer.
-        answer: Answer,
-        /// The author of the answer.
-        by: String,
-    },
+    Answer(Box<Reply>),
     /// Guidance for every call from now on.
     Guide {
         /// The words.
@@ -54,6 +44,33 @@ pub enum Message {
         /// As it was written.
         text: String,
     },
+}
+
+/// An answer to a gate, on its way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The task that asks.
+    pub task: TaskId,
+    /// Which of its questions: the number of the event that opened it; without one, whatever it asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<u64>,
+    /// The hash of what the author was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Digest>,
+    /// The answer.
+    pub answer: Answer,
+    /// The author of the answer.
+    pub by: String,
+    /// Where it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Box<AnswerSource>>,
+}
+
+impl Reply {
+    /// An answer to whatever a task asks.
+    pub fn new(task: TaskId, answer: Answer, by: impl Into<String>) -> Reply {
+        Reply { task, question: None, shown: None, answer, by: by.into(), from: None }
+    }
 }
 
 /// A message that has arrived.
@@ -80,15 +97,15 @@ impl Inbox {
             .map_err(|error| refusal(&path, error))
     }
 
-    /// Leaves a message unless `refusal` objects. It sees what is left here and not dealt with, and nothing can be left
-    /// or taken away until it has spoken; what the run has dealt with by then is in its journal. So of several senders
+    /// Leaves a message unless `refusal` objects. It sees what is left here and not dealt with, and the time; nothing can be
+    /// left or taken away until it has spoken; what the run has dealt with by then is in its journal. So of several senders
     /// that would each object to the others, the one that is first on disk is heard. Durable on return.
     pub fn send_unless<R>(
         state: &StateDir,
         run: &RunId,
-        at: Timestamp,
+        now: impl FnOnce() -> Timestamp,
         body: &Message,
-        refusal_of: impl FnOnce(&[InboxMessage]) -> Result<Option<R>, Error>,
+        refusal_of: impl FnOnce(&[InboxMessage], Timestamp) -> Result<Option<R>, Error>,
     ) -> Result<Result<MessageId, R>, Error> {
         let path = inbox_path(&state.existing(run)?);
         let fail = |error| refusal(&path, error);
@@ -100,7 +117,9 @@ impl Inbox {
             let consumed = Reader::open(state, run)?.consumed()?;
             waiting.retain(|message| !consumed.contains(&message.id));
         }
-        if let Some(refused) = refusal_of(&waiting)? {
+        // Read where no other process can write: a moment that an owner has seen the end of is not before it.
+        let at = now();
+        if let Some(refused) = refusal_of(&waiting, at)? {
             return Ok(Err(refused));
         }
         insert(transaction, at, body).map(Ok).map_err(fail)
@@ -207,6 +226,21 @@ impl OwnerInbox {
             Ok(version) => self.seen != Some(version),
             Err(_) => true,
         }
+    }
+
+    /// The same, after every sender that has begun: what is sent later is sent after this moment.
+    pub fn take_settled(
+        &mut self,
+        consumed: impl FnOnce() -> Result<HashSet<MessageId>, Error>,
+    ) -> Result<Vec<InboxMessage>, Error> {
+        if self.connection.is_some() || self.path.exists() {
+            let path = self.path.clone();
+            let fail = |error| refusal(&path, error);
+            let connection = self.open().map_err(fail)?;
+            // Nothing is written; the lock is what is wanted, for as long as the last sender needs.
+            connection.execute_batch("BEGIN IMMEDIATE; COMMIT;").map_err(fail)?;
+        }
+        self.take(consumed)
     }
 
     /// The messages that were not taken yet. `consumed` tells which ones the journal has dealt with already.

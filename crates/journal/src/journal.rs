@@ -57,4 +57,9 @@ pub trait Journal: Send {
     ///
     /// A message that was taken but not consumed comes again to the next owner.
     fn take_inbox(&mut self) -> Result<Vec<InboxMessage>, Error>;
+
+    /// The same, and what is sent later bears a later time than this moment's: no sender is under way.
+    fn take_settled_inbox(&mut self) -> Result<Vec<InboxMessage>, Error> {
+        self.take_inbox()
+    }
 }

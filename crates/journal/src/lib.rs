@@ -37,7 +37,7 @@ mod tip;
 mod writer;
 
 pub use error::{Error, Missing, Unsuitable};
-pub use inbox::{Inbox, InboxMessage, Message, MessageId};
+pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
 pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, summarize};
 pub use journal::Journal;
 pub use memory::Memory;

@@ -13,6 +13,9 @@ pub enum Ask {
         prompt: String,
         /// The options, in the order of the file.
         options: Vec<AskOption>,
+        /// The option that is taken when the time to answer is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        default: Option<String>,
     },
     /// Answer some questions.
     Questions {
@@ -29,6 +32,9 @@ pub enum Ask {
         allow_skip_all: bool,
         /// The form may be given up.
         allow_abort: bool,
+        /// The questions' own defaults are taken when the time to answer is over.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        default_on_timeout: bool,
     },
     /// A plan that a model made: may it be carried out, perhaps changed?
     Plan {

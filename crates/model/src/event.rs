@@ -26,11 +26,16 @@ pub use stamped::Stamped;
 pub use step::{HookPoint, MergeStrategy};
 
 use crate::{
-    ChildSpec, Digest, EffectKind, Failure, Missing, Payload, ProbeVerdict, TaskId, Timestamp, Usage,
-    WaitsFor,
+    AnswerSource, ChildSpec, Digest, EffectKind, Failure, Missing, Payload, ProbeVerdict, TaskId, Timestamp,
+    Usage, WaitsFor,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+
+/// What a question is that does not say: journals from before questions had numbers.
+fn first_question() -> u32 {
+    1
+}
 
 /// Everything that can happen to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -450,19 +455,34 @@ pub enum Event {
     },
     /// A person is asked something.
     GateOpened {
-        /// The gate.
+        /// The task that asks.
         task: TaskId,
+        /// Which of its questions this is, from 1; with the task it is the gate's id ([`GateId`](crate::GateId)).
+        #[serde(default = "first_question")]
+        question: u32,
         /// The question: see [`Ask`](crate::Ask).
         ask: Payload,
+        /// The hash of what is shown: [`Ask::shown`](crate::Ask::shown).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<Digest>,
+        /// When the time to answer is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
-    /// A person answered.
+    /// A person answered, or a rule did in their place.
     GateAnswered {
-        /// The gate.
+        /// The task that asked.
         task: TaskId,
+        /// Which of its questions.
+        #[serde(default = "first_question")]
+        question: u32,
         /// The answer: see [`Answer`](crate::Answer).
         answer: Payload,
         /// The person or rule that answered.
         by: String,
+        /// Where the answer came from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Box<AnswerSource>>,
     },
     /// A ready task waits for capacity (recorded on change only).
     Blocked {

@@ -168,6 +168,8 @@ impl fmt::Display for Failure {
 pub mod reason {
     /// The task's own `timeout` passed; final.
     pub const TASK_TIMEOUT: &str = "task_timeout";
+    /// No person answered in time.
+    pub const ANSWER_TIMEOUT: &str = "answer_timeout";
     /// `limits.max_iterations` was reached.
     pub const MAX_ITERATIONS: &str = "max_iterations";
     /// `limits.max_tasks` was reached.

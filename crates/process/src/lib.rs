@@ -22,6 +22,6 @@ mod survivor;
 pub use group::{Group, OnDrop};
 pub use launcher::{Launcher, Pipes, Surviving};
 pub use leftovers::{Leftovers, end_leftovers};
-pub use process::{Process, processes};
+pub use process::{MARK, Process, has_marked_ancestor, processes};
 pub use room::{NO_ROOM_HINT, Shortage, is_shortage, raise_descriptor_limit};
 pub use survivor::{Recorded, Slot, Standing, Stream, Survivor};

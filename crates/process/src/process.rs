@@ -1,10 +1,14 @@
 //! Processes as the kernel tells of them, and the mark by which ours are known.
 
+use crate::supervisor::NAME;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::fs;
 
 /// The variable that marks a process and its descendants, whatever it was started for, so that one sweep finds all.
 pub const MARK: &str = "CONVOKE_COMMAND";
+
+/// How many ancestors are looked at.
+const MOST_ANCESTORS: usize = 10_000;
 
 /// How often a process that forks as fast as it is killed is chased.
 const MOST_ROUNDS: usize = 20;
@@ -17,6 +21,7 @@ pub struct Process {
     pub group: i32,
     /// When it was started, in clock ticks since the machine was.
     pub start: u64,
+    parent: i32,
     state: char,
 }
 
@@ -27,9 +32,10 @@ impl Process {
         // The name, in brackets, may itself hold brackets and blanks.
         let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
         let state = fields.next()?.chars().next()?;
-        let group = fields.nth(1)?.parse().ok()?;
+        let parent = fields.next()?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
         let start = fields.nth(16)?.parse().ok()?;
-        Some(Process { pid, group, start, state })
+        Some(Process { pid, group, start, parent, state })
     }
 
     /// Whether it still runs: the dead stay listed until they are reaped.
@@ -46,6 +52,12 @@ impl Process {
         String::from_utf8(entry[prefix.len()..].to_vec()).ok()
     }
 
+    /// Whether it is a supervisor of ours, by its name, which every process may read.
+    fn is_supervisor(&self) -> bool {
+        let name = fs::read(format!("/proc/{}/comm", self.pid.as_raw_nonzero())).unwrap_or_default();
+        name.trim_ascii_end() == NAME.to_bytes()
+    }
+
     fn mark_is(&self, wanted: &str) -> bool {
         self.environment().is_some_and(|environment| {
             environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
@@ -55,6 +67,17 @@ impl Process {
     fn environment(&self) -> Option<Vec<u8>> {
         fs::read(format!("/proc/{}/environ", self.pid.as_raw_nonzero())).ok()
     }
+}
+
+/// Whether an ancestor of this process is a command of a run or its supervisor: then a run has started this process, whatever
+/// became of the mark in its own environment, and into whatever session or group it went. An orphan is handed to its supervisor.
+pub fn has_marked_ancestor() -> bool {
+    let parent = |process: &Process| Pid::from_raw(process.parent).and_then(Process::find);
+    let first = Process::find(getpid()).as_ref().and_then(parent);
+    // A chain of parents has no circle, but a process id may be given anew while it is followed.
+    std::iter::successors(first, parent)
+        .take(MOST_ANCESTORS)
+        .any(|process| process.is_supervisor() || process.mark().is_some())
 }
 
 /// All processes of the machine that can be seen.

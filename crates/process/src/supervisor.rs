@@ -41,7 +41,7 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// Its name in lists of processes.
-const NAME: &CStr = c"convoke-guard";
+pub const NAME: &CStr = c"convoke-guard";
 
 /// Has a supervisor ask its command to end. The only error is that it has.
 pub fn ask(supervisor: Pid) {

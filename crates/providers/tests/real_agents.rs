@@ -204,7 +204,7 @@ async fn codex_asks_before_it_runs_a_command() {
     let provider = model.provider("acp", "codex-acp", &ASKING, Permissions::Ask);
     let mut asked = model.asked("Make a file.");
     let asks = asked.of(&*provider).await.unwrap().asks.expect("it asks");
-    let Ask::Choice { prompt, options } = &asks.ask else { panic!("{:?}", asks.ask) };
+    let Ask::Choice { prompt, options, .. } = &asks.ask else { panic!("{:?}", asks.ask) };
     assert!(prompt.contains("touch made-by-agent"), "{prompt}");
     assert!(!model.work().join("made-by-agent").exists());
     let answer = Answer::Choice { value: options[0].value.clone(), input: Default::default() };

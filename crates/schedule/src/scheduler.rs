@@ -124,6 +124,11 @@ impl Scheduler {
         scheduler
     }
 
+    /// Knows that a task has asked so many questions, those included that are undone: their numbers are not used again.
+    pub fn has_asked(&mut self, task: &TaskId, question: u32) {
+        self.state.has_asked(task, question);
+    }
+
     /// The process that performed a task's attempt is gone: to be decided as after a crash.
     pub fn lose(&mut self, task: TaskIx) {
         self.todo(Todo::Gone(task));

@@ -2,7 +2,7 @@
 
 use crate::project::Project;
 use crate::start::started;
-use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Store, What, fold_into, replay};
+use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Reply, Store, What, fold_into, replay};
 use convoke_model::{
     Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunStatus, Stamped,
     TaskId, Timestamp, Usage,
@@ -259,13 +259,8 @@ impl World {
 
     /// Answers a task that waits for a person.
     pub fn answer(&mut self, task: &TaskId, answer: Answer) {
-        let what = What::Answered {
-            task: task.clone(),
-            question: None,
-            answer,
-            by: "simulated".into(),
-            message: None,
-        };
+        let reply = Box::new(Reply::new(task.clone(), answer, "simulated"));
+        let what = What::Answered { reply, sent: self.now, message: None };
         let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
         self.commit(&turn.events);
         turn.effects.into_iter().for_each(|effect| self.perform(effect));
@@ -345,7 +340,8 @@ impl World {
             _ => None,
         });
         let fact = |(task, answer)| {
-            let what = What::Answered { task, question: None, answer, by: "simulated".into(), message: None };
+            let reply = Box::new(Reply::new(task, answer, "simulated"));
+            let what = What::Answered { reply, sent: self.now, message: None };
             Fact { at: self.now, what }
         };
         answers.map(fact).collect()

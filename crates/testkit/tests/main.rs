@@ -3,8 +3,11 @@
 //! One program for all files: each program more is linked, and compiles what they share, once more.
 
 mod budget_scopes;
+mod comparing;
+mod effects;
 mod folds;
 mod forking;
+mod gates;
 mod goal_budget;
 mod goal_cost;
 mod goal_prompts;

@@ -27,6 +27,11 @@ impl Capture {
         Capture { half: (limit / 2).max(1), head: Vec::new(), tail: Vec::new(), left_out: 0 }
     }
 
+    /// What was kept of a stream elsewhere: its beginning, its end, and how many bytes are missing between them.
+    pub fn of((head, tail, left_out): (Vec<u8>, Vec<u8>, u64)) -> Capture {
+        Capture { half: tail.len().max(1), head, tail, left_out }
+    }
+
     /// Reads until the stream ends or breaks; each piece breaks the silence.
     pub async fn drain(&mut self, mut stream: impl AsyncRead + Unpin, silence: &Silence) {
         let mut buffer = vec![0; 64 << 10];

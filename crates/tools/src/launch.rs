@@ -5,7 +5,7 @@
 use crate::environment::Environment;
 use convoke_agent::{Report, Sink};
 use convoke_model::{Class, Failure, ScriptCall, reason};
-use convoke_process::{Group, NO_ROOM_HINT, OnDrop, Pipes, is_shortage};
+use convoke_process::{Group, NO_ROOM_HINT, OnDrop, Pipes, Surviving, is_shortage};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -39,6 +39,23 @@ impl Launcher {
             sink.report(Report::Progress { text: format!("waits for room to start: {error}") });
         };
         self.processes.start_unless(command(call, &self.environment), cancel.cancelled(), waits).await
+    }
+}
+
+impl Launcher {
+    /// Starts a process that outlives the engine, until it is cancelled; `None` if it was not started, and never will be.
+    pub async fn start_surviving(
+        &self,
+        call: &ScriptCall,
+        surviving: Surviving<'_>,
+        cancel: &CancellationToken,
+        sink: &dyn Sink,
+    ) -> io::Result<Option<Group>> {
+        let waits = |error: &io::Error| {
+            sink.report(Report::Progress { text: format!("waits for room to start: {error}") });
+        };
+        let command = command(call, &self.environment);
+        self.processes.start_surviving(command, surviving, cancel.cancelled(), waits).await
     }
 }
 

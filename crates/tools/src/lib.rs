@@ -14,11 +14,13 @@ mod mcp;
 mod process;
 mod programs;
 mod silence;
+mod surviving;
 
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
-pub use convoke_process::{Leftovers, end_leftovers, raise_descriptor_limit};
+pub use convoke_process::{Leftovers, MARK, end_leftovers, has_marked_ancestor, raise_descriptor_limit};
 pub use environment::Environment;
 pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;
 pub use programs::Workers;
+pub use surviving::{Alone, alone, end_alone};

@@ -13,6 +13,7 @@ mod connection;
 mod content;
 mod guard;
 mod keeper;
+mod keyed;
 mod listing;
 mod naming;
 mod pace;

@@ -7,6 +7,7 @@ use crate::capture::{Capture, LIMIT};
 use crate::environment::Environment;
 use crate::launch::{Launcher, refusal};
 use crate::silence::Silence;
+use crate::surviving::Surviving;
 use convoke_agent::{Commands, Report, ScriptResult, Sink};
 use convoke_failpoint::failpoint;
 use convoke_model::{Class, Failure, ScriptCall, reason};
@@ -14,30 +15,39 @@ use convoke_process::{Group, Pipes};
 use futures::future::{BoxFuture, FusedFuture, FutureExt, join3};
 use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitStatus;
+use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
 
 /// How long a cancelled command has to tidy up.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// How long output that is still on its way is waited for once the command has ended.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// How long the kernel may take to end what was killed.
-const DYING: Duration = Duration::from_secs(1);
+pub(crate) const DYING: Duration = Duration::from_secs(1);
 
 /// Runs commands as processes of this machine.
 pub struct Processes {
     launcher: Launcher,
+    /// Where commands are recorded that outlive the engine, once that is known.
+    records: OnceLock<PathBuf>,
 }
 
 impl Processes {
     /// Commands see this environment.
     pub fn new(environment: Environment) -> Processes {
-        Processes { launcher: Launcher::new(environment) }
+        Processes { launcher: Launcher::new(environment), records: OnceLock::new() }
+    }
+
+    /// Records commands that outlive the engine in this folder. Only the first folder counts.
+    pub fn record_in(&self, folder: PathBuf) {
+        let _ = self.records.set(folder);
     }
 
     async fn perform(
@@ -46,6 +56,12 @@ impl Processes {
         cancel: CancellationToken,
         sink: &dyn Sink,
     ) -> Result<ScriptResult, Failure> {
+        if let Some(survival) = &call.survival {
+            let Some(folder) = self.records.get() else { return Err(unrecorded(call)) };
+            let command =
+                Surviving { launcher: &self.launcher, call, survival, folder, cancel: &cancel, sink };
+            return command.perform().await;
+        }
         let started = match cancel.is_cancelled() {
             true => None,
             false => self
@@ -89,11 +105,16 @@ impl Commands for Processes {
     }
 }
 
-fn cancelled(call: &ScriptCall) -> Failure {
+fn unrecorded(call: &ScriptCall) -> Failure {
+    let message = format!("command `{}` cannot be recorded here, so it cannot survive", call.command);
+    Failure::new(Class::Fatal, message).reason("cannot_survive")
+}
+
+pub(crate) fn cancelled(call: &ScriptCall) -> Failure {
     Failure::new(Class::Cancelled, format!("command `{}` was cancelled", call.command))
 }
 
-fn silent(call: &ScriptCall, limit: Duration) -> Failure {
+pub(crate) fn silent(call: &ScriptCall, limit: Duration) -> Failure {
     let message =
         format!("command `{}` wrote nothing for {} s (timeouts.idle)", call.command, limit.as_secs_f64());
     Failure::new(Class::Timeout, message)
@@ -110,7 +131,7 @@ enum Ended {
 }
 
 /// As a shell would say it: 128 + n for signal n.
-fn exit_code(status: ExitStatus) -> i32 {
+pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 

@@ -74,6 +74,44 @@ async fn tools_are_listed_and_called() {
     mcp.close().await;
 }
 
+/// Passes everything on to a server, and keeps what clients said.
+async fn overheard(server: SocketAddr) -> (SocketAddr, Arc<std::sync::Mutex<Vec<u8>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let keeps = heard.clone();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let keeps = keeps.clone();
+            tokio::spawn(async move {
+                let server = tokio::net::TcpStream::connect(server).await.unwrap();
+                let ((mut said, mut told), (mut from, mut to)) = (client.into_split(), server.into_split());
+                let back = tokio::spawn(async move { tokio::io::copy(&mut from, &mut told).await });
+                let mut piece = vec![0; 8192];
+                while let Ok(count @ 1..) = said.read(&mut piece).await {
+                    keeps.lock().unwrap().extend_from_slice(&piece[..count]);
+                    to.write_all(&piece[..count]).await.unwrap();
+                }
+                back.abort();
+            });
+        }
+    });
+    (address, heard)
+}
+
+#[tokio::test]
+async fn a_call_carries_its_key_as_a_header_too() {
+    let host = Host::start().await;
+    let (address, heard) = overheard(host.address).await;
+    let (mcp, servers) = (mcp(), named("h", at(address, &[])));
+    let tool = find(&mcp, &servers, "echo").await;
+    let arguments = JsonText::of(&json!({"text": "x"}));
+    mcp.call(&servers, &tool, &arguments, "key-4711", CancellationToken::new()).await.unwrap();
+    let heard = String::from_utf8_lossy(&heard.lock().unwrap()).to_lowercase();
+    assert_eq!(heard.matches("idempotency-key: key-4711\r\n").count(), 1, "{heard}");
+    assert_eq!(heard.matches("\"convoke/idempotency-key\":\"key-4711\"").count(), 1, "{heard}");
+}
+
 #[tokio::test]
 async fn a_cancelled_call_ends_at_once_and_the_server_is_told() {
     let host = Host::start().await;

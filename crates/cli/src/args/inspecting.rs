@@ -1,7 +1,7 @@
-//! Arguments of commands that inspect stored runs: `show`, `events`, `verify`, `prune`.
+//! Arguments of commands that inspect stored runs: `show`, `events`, `diff`, `replay`, `verify`, `prune`.
 
 use super::format::Format;
-use super::values::{age, size};
+use super::values::{age, size, speed};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use convoke_model::RunStatus;
@@ -49,6 +49,9 @@ pub struct ShowArgs {
     /// Print a value that the task's conversation put aside, such as r1, and nothing else
     #[arg(long, value_name = "NAME", requires = "task", conflicts_with = "full")]
     pub kept: Option<String>,
+    /// List what the run did to the world: scripts and tool calls, each with its idempotency key and its outcome
+    #[arg(long, conflicts_with = "task")]
+    pub effects: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -65,6 +68,42 @@ pub struct EventsArgs {
     /// How to print; json is one event a line
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// `convoke diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The first run, the beginning of its name, or `last`: the last one of this folder
+    #[arg(value_name = "RUN")]
+    pub old: String,
+    /// The second run
+    #[arg(value_name = "RUN")]
+    pub new: String,
+    /// Only what concerns this task and what is below it
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+    /// Show whole texts, and every consequence one by one
+    #[arg(long)]
+    pub full: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// The run, the beginning of its name, or `last`: the last one of this folder
+    pub run: String,
+    /// How many times quicker than it was; `max` or 0 for no pauses
+    #[arg(long, value_name = "N", default_value = "1", value_parser = speed)]
+    pub speed: f64,
+    /// Begin at this event, by its number, or at the first event of this task
+    #[arg(long, value_name = "EVENT|TASK")]
+    pub from: Option<String>,
+    /// End with this event, or with the last event of this task
+    #[arg(long, value_name = "EVENT|TASK")]
+    pub to: Option<String>,
 }
 
 /// `convoke verify`.

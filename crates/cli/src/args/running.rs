@@ -1,7 +1,8 @@
 //! Arguments of commands that start, continue and steer runs: `run`, `resume`, `answer`, `stop`, `work`.
 
+use super::Format;
 use super::goal::GoalBounds;
-use super::values::pair;
+use super::values::{hash, pair};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -143,8 +144,8 @@ pub struct ForkArgs {
 pub struct AnswerArgs {
     /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
-    /// The gate that waits
-    pub gate: String,
+    /// The gate that waits: its id (`approve~1`), or the step that asks; left out, the open gates are listed
+    pub gate: Option<String>,
     /// The option to choose, or an answer to each question as ID=TEXT
     pub values: Vec<String>,
     /// A text that the option asks for; may be repeated
@@ -153,6 +154,12 @@ pub struct AnswerArgs {
     /// Skip the questions that have no answer here
     #[arg(long)]
     pub skip_rest: bool,
+    /// The hash of what was shown, at least 8 digits of it: the answer is refused if the question is another one
+    #[arg(long, value_name = "HASH", value_parser = hash)]
+    pub shown: Option<String>,
+    /// How to print the open gates, or why an answer is refused
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
     /// Give up on the questions
     #[arg(long, conflicts_with_all = ["values", "skip_rest"])]
     pub abort: bool,

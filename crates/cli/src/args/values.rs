@@ -18,11 +18,30 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// The beginning of a hash, long enough to mean something.
+pub(super) fn hash(text: &str) -> Result<String, String> {
+    let is_hash = text.chars().all(|c| c.is_ascii_hexdigit()) && (8..=64).contains(&text.len());
+    is_hash.then(|| text.to_ascii_lowercase()).ok_or_else(|| "expected 8 to 64 hexadecimal digits".to_owned())
+}
+
 /// The name may hold the sign itself; the number does not.
 pub(super) fn last_pair(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
         _ => Err("expected NAME=N".to_owned()),
+    }
+}
+
+/// How many times quicker; no pauses at all are 0.
+pub(super) fn speed(text: &str) -> Result<f64, String> {
+    match text.trim() {
+        "max" => Ok(0.0),
+        number => number
+            .trim_end_matches('x')
+            .parse()
+            .ok()
+            .filter(|speed: &f64| speed.is_finite() && *speed >= 0.0)
+            .ok_or_else(|| format!("`{text}` is neither a number such as 10 nor `max`")),
     }
 }
 

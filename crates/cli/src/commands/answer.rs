@@ -1,41 +1,55 @@
-//! `convoke answer`: a person's answer to a gate, from another process.
+//! `convoke answer`: a person's answer to a gate, from another process; or the gates that wait for one.
 
 use super::resume::{self, Terms};
-use crate::args::{AnswerArgs, GoalBounds};
+use crate::args::{AnswerArgs, Format, GoalBounds};
 use crate::changes::stored_plan;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate::{self, Given, Submission};
+use crate::gate::{self, Given, Question, Refused, Submission};
 use crate::given_plan;
-use crate::stored::{self, Stored};
-use convoke_failpoint::failpoint;
+use crate::stored::{self, NoQuestion, Stored};
 use convoke_journal::{StateDir, live_owner};
-use convoke_model::{Ask, TaskId};
+use convoke_model::{AnswerOrigin, Ask, Digest, RunId, TaskId};
+use serde_json::json;
 
-/// Checks the answer, leaves it in the run's inbox, and continues the run if asked to.
+/// Checks the answer, leaves it in the run's inbox, and continues the run if asked to. Without a gate, lists those that wait.
 pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure> {
+    let Some(gate) = &args.gate else { return list(console, args) };
     let state = stored::for_writing(console)?;
     let stored = Stored::open(&state, &args.run)?;
     let run = stored.run.clone();
-    let (task, ask) = stored.question(&args.gate)?;
-    let Some(question) = stored.gates().number(&task) else { return Err(stored.no_such_gate(&args.gate)) };
+    let question = match stored.question(gate) {
+        Ok(question) => question,
+        Err(NoQuestion::Ended(id, refused)) => {
+            return Err(refusal(console, args, &run, &id.to_string(), &refused)?);
+        }
+        Err(NoQuestion::Unreadable(error)) => return Err(error.into()),
+        Err(NoQuestion::Unknown) => {
+            let words = format!("run `{run}` does not wait for `{gate}`");
+            return Err(CommandFailure::new(Exit::Usage, words).hint(stored.what_waits()));
+        }
+    };
+    let (task, ask) = (&question.id.task, stored.ask(&question)?);
+    let shown = match what_was_shown(args, &question, &ask) {
+        Ok(shown) => shown,
+        Err(refused) => return Err(refusal(console, args, &run, gate, &refused)?),
+    };
     let values = match &ask {
-        Ask::Plan { .. } => plan_given(console, &state, &stored, &task, &args.values)?,
+        Ask::Plan { .. } => plan_given(console, &state, &stored, task, &args.values)?,
         _ => args.values.clone(),
     };
     let given = Given { values, inputs: args.inputs.clone(), skip_rest: args.skip_rest, abort: args.abort };
     let answer = gate::reply(&ask, &given).map_err(|why| {
         CommandFailure::new(Exit::Usage, format!("this does not answer `{task}`: {why}"))
-            .hint(gate::explain(&run, &task, &ask).trim_end())
+            .hint(gate::explain(&run, &question, &ask).trim_end())
     })?;
-    let by = stored::actor("convoke answer");
-    failpoint!("answer.before_send");
-    let sent = Submission { state: &state, run: &run, task: &task, question, by: &by }.send(answer)?;
-    failpoint!("answer.sent");
-    sent.map_err(|refused| {
-        CommandFailure::new(Exit::Usage, refused.words(&run, &task)).hint(format!("convoke resume {run}"))
-    })?;
+    let (by, from) = (stored::user(), stored::source(AnswerOrigin::Command));
+    let sent =
+        Submission { state: &state, run: &run, question: &question, shown, by: &by, from }.send(answer)?;
+    if let Err(refused) = sent {
+        return Err(refusal(console, args, &run, &question.id.to_string(), &refused)?);
+    }
     match live_owner(&state, &run)? {
         Some(holder) => console.conclude(&format!("answered `{task}`; {holder} drives run {run}")),
         None if args.resume => {
@@ -48,6 +62,57 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
         }
     }
     Ok(Exit::Success)
+}
+
+/// The gates that wait, with what answers them.
+fn list(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure> {
+    let stored = Stored::open(&stored::for_reading(console), &args.run)?;
+    if args.format == Format::Json {
+        console.json(&stored.gates_json()?)?;
+        return Ok(Exit::Success);
+    }
+    let mut texts = Vec::new();
+    for question in stored.questions() {
+        texts.push(gate::explain(&stored.run, &question, &stored.ask(&question)?));
+    }
+    match texts.is_empty() {
+        true => console.conclude(&format!("run {} waits for no answer", stored.run)),
+        false => console.data(texts.join("\n").trim_end())?,
+    }
+    Ok(Exit::Success)
+}
+
+/// The hash of what the author says to have been shown, which must be that of the question.
+fn what_was_shown(args: &AnswerArgs, question: &Question, ask: &Ask) -> Result<Option<Digest>, Refused> {
+    let Some(said) = &args.shown else { return Ok(None) };
+    let shown = question.shown.unwrap_or_else(|| ask.shown());
+    match shown.to_string().starts_with(said.as_str()) {
+        true => Ok(Some(shown)),
+        false => Err(Refused::Changed { at: question.at }),
+    }
+}
+
+/// Why an answer is not taken: for people an error with advice, for programs a record too.
+fn refusal(
+    console: &Console,
+    args: &AnswerArgs,
+    run: &RunId,
+    gate: &str,
+    refused: &Refused,
+) -> Result<CommandFailure, CommandFailure> {
+    let words = refused.words(run, gate);
+    if args.format == Format::Json {
+        let mut record = refused.record();
+        record["gate"] = json!(gate);
+        record["run"] = json!(run);
+        record["message"] = json!(words);
+        console.json(&json!({ "refused": record }))?;
+    }
+    let next = match refused {
+        Refused::Changed { .. } => format!("convoke answer {run}    lists what it asks now"),
+        _ => format!("convoke resume {run}"),
+    };
+    Ok(CommandFailure::new(refused.exit(), format!("{words} ({})", refused.code())).hint(next))
 }
 
 /// The words that answer a plan: a decision, or a plan that can be carried out, in a file or as it stands.

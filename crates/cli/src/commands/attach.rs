@@ -12,9 +12,9 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored;
 use crate::view::Outline;
-use crate::watch::{Asker, Hearer, Manner, Update, Watch};
+use crate::watch::{Asker, Hearer, Manner, Pace, Update, Watch};
 use convoke_journal::{Reader, StateDir, live_owner};
-use convoke_model::{RunId, Stamped};
+use convoke_model::{AnswerOrigin, RunId, Stamped};
 use convoke_plan::Plan;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -128,7 +128,8 @@ impl<'a> Attached<'a> {
             state: self.state.clone(),
             run: self.run.clone(),
             plan: self.plan.clone(),
-            by: stored::actor("convoke attach"),
+            by: stored::user(),
+            origin: AnswerOrigin::Attach,
         });
         Watch {
             voice: self.console.voice,
@@ -138,6 +139,7 @@ impl<'a> Attached<'a> {
             texts: driving::texts(self.state, self.run),
             asker,
             guide: None,
+            pace: Pace::Live,
         }
     }
 }

@@ -19,11 +19,13 @@ mod show;
 mod stop;
 mod storage;
 mod test;
+mod time_travel;
 mod tooling;
 mod work;
 
 pub use storage::prune::conclusion as prune_conclusion;
 use storage::{prune, repair, runs, verify};
+use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 
 pub(crate) use fork::permit;
@@ -35,6 +37,7 @@ use crate::failure::CommandFailure;
 
 /// Does what was asked.
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
+    crate::caller::may_give(&cli.command)?;
     match cli.command {
         Command::Run(args) => run::run(console, &args),
         Command::Goal(args) => goal::run(console, &args),
@@ -50,6 +53,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Instances(args) => instances::run(console, args.format),
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
+        Command::Diff(args) => diff::run(console, &args),
+        Command::Replay(args) => replay::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),

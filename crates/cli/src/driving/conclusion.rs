@@ -218,10 +218,11 @@ impl Ended<'_> {
         let stored = Stored::open(self.state, &self.run.0)?;
         let mut can_be_skipped = false;
         for task in &self.outcome.waiting {
-            let (task, ask) = stored.question(&task.0)?;
+            let Ok(question) = stored.question(&task.0) else { continue };
+            let ask = stored.ask(&question)?;
             can_be_skipped |= !matches!(ask, Ask::Unknown { .. });
             // A person cannot answer without these lines, so `--silent` does not hide them.
-            self.console.complain(&gate::explain(self.run, &task, &ask));
+            self.console.complain(&gate::explain(self.run, &question, &ask));
         }
         self.console.hint(&self.why_nobody_was_asked(can_be_skipped));
         self.console.hint(&format!("convoke resume {}", self.run));

@@ -20,10 +20,13 @@ use convoke_plan::{Kind, Plan};
 use convoke_providers::{Recording, Registry, Replay, preset};
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Providers, processes and tools for one plan.
 pub struct Equipment {
+    /// Runs the commands of script steps.
+    processes: Arc<Processes>,
     providers: Arc<dyn Providers>,
     /// The cassette that stands for them, which wants to know what the run writes down.
     replay: Option<Arc<Replay>>,
@@ -75,11 +78,12 @@ impl Equipment {
 
     fn with(keys: &Credentials<'_>) -> Equipment {
         let processes = Arc::new(Processes::new(keys.environment()));
-        let commands = Arc::new(Resolving::new(processes, env::get));
+        let commands = Arc::new(Resolving::new(processes.clone(), env::get));
         let registry = registry().with_child_environment(keys.environment().into_variables());
         let (providers, tools) = (Arc::new(registry), Tools::with(keys));
         let (secrets, unsent) = (keys.values(), keys.secrets());
         Equipment {
+            processes,
             providers,
             replay: None,
             commands,
@@ -89,6 +93,11 @@ impl Equipment {
             remark: None,
             cassette_used: false,
         }
+    }
+
+    /// Records commands that outlive this process in a folder of the run.
+    pub fn record_commands(&self, folder: PathBuf) {
+        self.processes.record_in(folder);
     }
 
     /// What a person should know about it.

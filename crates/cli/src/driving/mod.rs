@@ -18,6 +18,7 @@ pub mod resources;
 mod run_context;
 mod signals;
 mod spending;
+pub mod survivors;
 mod tools;
 mod watchdog;
 mod work_sharing;
@@ -130,6 +131,7 @@ impl Drive<'_> {
         let resumed = matches!(start, Start::Resume(_));
         let context =
             RunContext { console, state: &state, plan: &plan, equipment: &equipment, flags, run, resumed };
+        equipment.record_commands(survivors::folder(&state, run));
         let projects = project::of_run(console, &plan, run)?;
         let options = context.options();
         let capacity = context.capacity(&options)?;
@@ -185,6 +187,7 @@ impl Drive<'_> {
         failpoint!("run.driven");
         if let Ok(outcome) = &outcome {
             LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
+            survivors::forget(&state, run, outcome.status);
         }
         equipment.close().await;
         failpoint!("run.closed");

@@ -9,10 +9,10 @@ use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored;
 use crate::view::Outline;
-use crate::watch::{Asker, Guide, History, Manner, Texts, Watch};
+use crate::watch::{Asker, Guide, History, Manner, Pace, Texts, Watch};
 use convoke_engine::{Breaker, Handle, LearnedStatistics, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{Payload, RunId};
+use convoke_model::{AnswerOrigin, Payload, RunId};
 use convoke_plan::Plan;
 use std::sync::Arc;
 
@@ -58,7 +58,11 @@ impl RunContext<'_> {
             state: self.state.clone(),
             run: self.run.clone(),
             plan: self.plan.clone(),
-            by: stored::actor(if manner == Manner::Terminal { "terminal" } else { "--skip-gates" }),
+            by: stored::user(),
+            origin: match manner {
+                Manner::Terminal => AnswerOrigin::Terminal,
+                Manner::FirstOption => AnswerOrigin::SkipGates,
+            },
         });
         Watch {
             voice: self.console.voice,
@@ -68,6 +72,7 @@ impl RunContext<'_> {
             texts: texts(self.state, self.run),
             asker,
             guide: self.flags.guided.then(|| Guide::new(handle.clone(), stored::actor("terminal"))),
+            pace: Pace::Live,
         }
     }
 

@@ -1,21 +1,38 @@
 //! What a parked run waits for, and the exact command that answers it.
 
-use convoke_model::{Ask, AskOption, Question, RunId, TaskId, is_control};
+use convoke_model::{Ask, AskOption, GateId, Question, RunId, is_control};
 use std::fmt::Write as _;
 
-/// The question, the options and how to answer.
-pub fn explain(run: &RunId, task: &TaskId, ask: &Ask) -> String {
-    let mut text = format!("{task} waits for a person:\n");
+/// The question, the options and how to answer. The commands name the gate, so that they answer this question or none.
+pub fn explain(run: &RunId, question: &super::Question, ask: &Ask) -> String {
+    let gate = &question.id;
+    let mut text = format!("{} waits for a person:\n", gate.task);
     match ask {
-        Ask::Choice { prompt, options } => choice(&mut text, run, task, prompt, options),
-        Ask::Questions { prompt, questions, .. } => form(&mut text, run, task, prompt.as_deref(), questions),
-        Ask::Plan { prompt, plan } => planned(&mut text, run, task, prompt, plan),
-        Ask::Unknown { prompt } => unknown(&mut text, run, task, prompt),
+        Ask::Choice { prompt, options, .. } => choice(&mut text, run, gate, prompt, options),
+        Ask::Questions { prompt, questions, .. } => form(&mut text, run, gate, prompt.as_deref(), questions),
+        Ask::Plan { prompt, plan } => planned(&mut text, run, gate, prompt, plan),
+        Ask::Unknown { prompt } => unknown(&mut text, run, gate, prompt),
     }
+    let mut facts = vec![format!("gate {gate}")];
+    facts.extend(question.shown.map(|shown| format!("shown {}", &shown.to_string()[..SHOWN_DIGITS])));
+    facts.extend(question.until.map(|until| format!("until {}{}", until.rfc3339(), at_timeout(ask))));
+    line(&mut text, &format!("({})", facts.join(", ")));
     text
 }
 
-fn choice(text: &mut String, run: &RunId, task: &TaskId, prompt: &str, options: &[AskOption]) {
+/// So many digits of a hash are shown to people.
+const SHOWN_DIGITS: usize = 12;
+
+/// What follows when the time is over.
+fn at_timeout(ask: &Ask) -> String {
+    match ask {
+        Ask::Choice { default: Some(value), .. } => format!(", then {value}"),
+        Ask::Questions { default_on_timeout: true, .. } => ", then the defaults".to_owned(),
+        _ => ", then it fails".to_owned(),
+    }
+}
+
+fn choice(text: &mut String, run: &RunId, gate: &GateId, prompt: &str, options: &[AskOption]) {
     indent(text, prompt);
     for option in options {
         let asks = option.prompt_for.as_ref().map(|name| format!("  (asks for {name})")).unwrap_or_default();
@@ -23,11 +40,11 @@ fn choice(text: &mut String, run: &RunId, task: &TaskId, prompt: &str, options: 
     }
     for option in options {
         let input = option.prompt_for.as_ref().map(|name| format!(" --input {}=TEXT", word(name)));
-        command(text, run, task, &format!("{}{}", word(&option.value), input.unwrap_or_default()));
+        command(text, run, gate, &format!("{}{}", word(&option.value), input.unwrap_or_default()));
     }
 }
 
-fn form(text: &mut String, run: &RunId, task: &TaskId, prompt: Option<&str>, questions: &[Question]) {
+fn form(text: &mut String, run: &RunId, gate: &GateId, prompt: Option<&str>, questions: &[Question]) {
     if let Some(prompt) = prompt {
         indent(text, prompt);
     }
@@ -41,25 +58,25 @@ fn form(text: &mut String, run: &RunId, task: &TaskId, prompt: Option<&str>, que
         line(text, &format!("- {}: {}{choices}{optional}", question.id, question.text));
     }
     let answers: Vec<_> = questions.iter().map(|question| format!("{}=TEXT", word(&question.id))).collect();
-    command(text, run, task, &answers.join(" "));
+    command(text, run, gate, &answers.join(" "));
 }
 
-fn planned(text: &mut String, run: &RunId, task: &TaskId, prompt: &str, plan: &str) {
+fn planned(text: &mut String, run: &RunId, gate: &GateId, prompt: &str, plan: &str) {
     indent(text, prompt);
     indent(text, plan);
-    command(text, run, task, "approve");
-    command(text, run, task, "@FILE");
-    command(text, run, task, "fail");
+    command(text, run, gate, "approve");
+    command(text, run, gate, "@FILE");
+    command(text, run, gate, "fail");
 }
 
-fn unknown(text: &mut String, run: &RunId, task: &TaskId, prompt: &str) {
+fn unknown(text: &mut String, run: &RunId, gate: &GateId, prompt: &str) {
     indent(text, prompt);
-    command(text, run, task, "retry");
-    command(text, run, task, "fail");
+    command(text, run, gate, "retry");
+    command(text, run, gate, "fail");
 }
 
-fn command(text: &mut String, run: &RunId, task: &TaskId, answer: &str) {
-    line(text, &format!("$ convoke answer {run} {} {answer} --resume", word(&task.0)));
+fn command(text: &mut String, run: &RunId, gate: &GateId, answer: &str) {
+    line(text, &format!("$ convoke answer {run} {} {answer} --resume", word(&gate.to_string())));
 }
 
 fn indent(text: &mut String, words: &str) {
@@ -72,8 +89,8 @@ fn line(text: &mut String, words: &str) {
 
 /// A word as a shell takes it.
 fn word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./:@%+,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:@%+,~".contains(c);
+    if !text.is_empty() && !text.starts_with('~') && text.chars().all(plain) {
         text.to_owned()
     } else if text.contains(is_control) {
         format!("$'{}'", text.chars().map(in_dollar_quotes).collect::<String>())
@@ -109,17 +126,29 @@ mod tests {
             multiline: false,
         };
         let options = vec![option("ship it", None), option("stop", Some("why"))];
-        let ask = Ask::Choice { prompt: "ship?\nreally?".into(), options };
-        let text = explain(&RunId("r1".into()), &TaskId("g[0]".into()), &ask);
+        let ask = Ask::Choice { prompt: "ship?\nreally?".into(), options, default: None };
+        let event = convoke_model::Event::GateOpened {
+            task: convoke_model::TaskId("g[0]".into()),
+            question: 2,
+            ask: convoke_model::Payload::Gathered,
+            shown: Some(ask.shown()),
+            until: Some(convoke_model::Timestamp(1_000_000)),
+        };
+        let events = [convoke_model::Stamped { seq: 1, at: convoke_model::Timestamp(1), event }];
+        let text = explain(&RunId("r1".into()), &crate::gate::all_questions(&events)[0], &ask);
         let expected = "\
 g[0] waits for a person:
   ship?
   really?
   - ship it: ship it!
   - stop: stop!  (asks for why)
-  $ convoke answer r1 'g[0]' 'ship it' --resume
-  $ convoke answer r1 'g[0]' stop --input why=TEXT --resume
+  $ convoke answer r1 'g[0]~2' 'ship it' --resume
+  $ convoke answer r1 'g[0]~2' stop --input why=TEXT --resume
 ";
-        assert_eq!(text, expected);
+        let facts = format!(
+            "  (gate g[0]~2, shown {}, until 1970-01-01T00:00:01.000Z, then it fails)\n",
+            &ask.shown().to_string()[..12]
+        );
+        assert_eq!(text, format!("{expected}{facts}"));
     }
 }

@@ -40,7 +40,7 @@ pub fn ask(
 ) -> AskOutcome {
     terminal.show(&format!("\n{task} asks:\n"));
     let answer = match ask {
-        Ask::Choice { prompt, options } => choice(terminal, prompt, options),
+        Ask::Choice { prompt, options, .. } => choice(terminal, prompt, options),
         Ask::Questions { .. } => form(terminal, ask),
         Ask::Plan { prompt, plan } => planned(terminal, prompt, plan, judge),
         Ask::Unknown { prompt } => unknown(terminal, prompt),

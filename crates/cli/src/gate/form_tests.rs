@@ -45,6 +45,7 @@ fn gate() -> Ask {
     Ask::Choice {
         prompt: "ship?".into(),
         options: vec![option("Yes", "y", None), option("No", "n", Some("why"))],
+        default: None,
     }
 }
 
@@ -71,6 +72,7 @@ fn form() -> Ask {
         allow_skip: false,
         allow_skip_all: true,
         allow_abort: true,
+        default_on_timeout: false,
     }
 }
 

@@ -10,7 +10,7 @@ mod terminal;
 
 pub use explain::explain;
 pub use form::{AskOutcome, ask};
-pub use open::Gates;
+pub use open::{Gates, Question, all_questions};
 pub use reply::{Given, is_plan, reply};
-pub use submit::Submission;
+pub use submit::{Refused, Submission, author, ended};
 pub use terminal::{Heard, Keyboard, Terminal, is_attended, read_typed, ring};

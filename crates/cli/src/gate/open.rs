@@ -3,32 +3,68 @@
 //! A question is open until it is answered, or its task goes on or ends. Which questions are open again in a run that had ended,
 //! or under another plan, is the scheduler's decision: the events say it, and nothing here repeats its rules.
 
-use convoke_model::{Event, Payload, Stamped, TaskId};
+use convoke_model::{Digest, Event, GateId, Payload, Stamped, TaskId, Timestamp};
 use indexmap::IndexMap;
 use std::collections::HashSet;
 
-/// The questions of a run, in the order in which they were asked.
+/// The questions of a run, in the order in which they were asked: of each task the last one.
 #[derive(Debug, Default)]
 pub struct Gates {
     asked: IndexMap<TaskId, Question>,
 }
 
-#[derive(Debug)]
-struct Question {
+/// One question of a run.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Its id.
+    pub id: GateId,
     /// The number of the event that opened it.
-    number: u64,
-    ask: Payload,
+    pub number: u64,
+    /// What is asked.
+    pub ask: Payload,
+    /// The hash of what is shown, where the journal has it.
+    pub shown: Option<Digest>,
+    /// When it was asked.
+    pub at: Timestamp,
+    /// When the time to answer is over.
+    pub until: Option<Timestamp>,
     is_open: bool,
 }
 
+impl Question {
+    fn of(stamped: &Stamped) -> Option<Question> {
+        let Event::GateOpened { task, question, ask, shown, until } = &stamped.event else { return None };
+        Some(Question {
+            id: GateId { task: task.clone(), question: *question },
+            number: stamped.seq,
+            ask: ask.clone(),
+            shown: *shown,
+            at: stamped.at,
+            until: *until,
+            is_open: true,
+        })
+    }
+}
+
+/// Every question that was ever asked, in order.
+pub fn all_questions(events: &[Stamped]) -> Vec<Question> {
+    events.iter().filter_map(Question::of).collect()
+}
+
 impl Gates {
+    /// The gates after these events.
+    pub fn of(events: &[Stamped]) -> Gates {
+        let mut gates = Gates::default();
+        events.iter().for_each(|stamped| gates.apply(stamped));
+        gates
+    }
+
     /// Takes the next event.
     pub fn apply(&mut self, stamped: &Stamped) {
         match &stamped.event {
-            Event::GateOpened { task, ask } => {
+            Event::GateOpened { task, .. } => {
                 self.asked.shift_remove(task);
-                let question = Question { number: stamped.seq, ask: ask.clone(), is_open: true };
-                self.asked.insert(task.clone(), question);
+                self.asked.extend(Question::of(stamped).map(|question| (task.clone(), question)));
             }
             Event::GateAnswered { task, .. }
             | Event::TaskFailed { task, .. }
@@ -39,34 +75,47 @@ impl Gates {
             | Event::AttemptStarted { task, .. }
             | Event::OutputTaken { task, .. }
             | Event::TaskSucceeded { task, .. } => self.close(task),
-            Event::RunReopened(reopened) => self.reopen(&reopened.asking),
-            Event::PlanChanged(changed) => self.reopen(&changed.asking),
-            Event::RunForked(forked) => self.reopen(&forked.change.asking),
+            Event::RunReopened(reopened) => {
+                self.renew(&reopened.tasks);
+                self.reopen(&reopened.asking);
+            }
+            Event::PlanChanged(changed) => {
+                self.renew(&changed.opened);
+                self.reopen(&changed.asking);
+            }
+            Event::RunForked(forked) => {
+                self.renew(&forked.change.opened);
+                self.reopen(&forked.change.asking);
+            }
             _ => {}
         }
     }
 
-    /// Those that wait, with their questions.
-    pub fn open(&self) -> impl Iterator<Item = (&TaskId, &Payload)> {
-        self.asked
-            .iter()
-            .filter(|(_, question)| question.is_open)
-            .map(|(task, question)| (task, &question.ask))
+    /// Those that wait.
+    pub fn open(&self) -> impl Iterator<Item = &Question> {
+        self.asked.values().filter(|question| question.is_open)
     }
 
-    /// The number of the event that opened a task's question, if it waits for an answer.
-    pub fn number(&self, task: &TaskId) -> Option<u64> {
-        self.asked.get(task).filter(|question| question.is_open).map(|question| question.number)
+    /// The question of a task, if it waits for an answer.
+    pub fn waiting(&self, task: &TaskId) -> Option<&Question> {
+        self.asked.get(task).filter(|question| question.is_open)
     }
 
     /// Whether that task waits for an answer.
     pub fn is_open(&self, task: &TaskId) -> bool {
-        self.number(task).is_some()
+        self.waiting(task).is_some()
     }
 
     fn close(&mut self, task: &TaskId) {
         if let Some(question) = self.asked.get_mut(task) {
             question.is_open = false;
+        }
+    }
+
+    /// What is opened again has its whole time again; how much that is, the engine knows.
+    fn renew(&mut self, tasks: &[TaskId]) {
+        for task in tasks {
+            self.asked.get_mut(task).into_iter().for_each(|question| question.until = None);
         }
     }
 
@@ -91,11 +140,11 @@ mod tests {
     }
 
     fn opened(task: &str) -> Event {
-        Event::GateOpened { task: id(task), ask: text() }
+        Event::GateOpened { task: id(task), question: 1, ask: text(), shown: None, until: None }
     }
 
     fn answered(task: &str) -> Event {
-        Event::GateAnswered { task: id(task), answer: text(), by: "me".into() }
+        Event::GateAnswered { task: id(task), question: 1, answer: text(), by: "me".into(), from: None }
     }
 
     fn failed(task: &str) -> Event {
@@ -115,7 +164,7 @@ mod tests {
         for (seq, event) in (1..).zip(events) {
             gates.apply(&Stamped { seq, at: Timestamp(seq), event: event.clone() });
         }
-        gates.open().map(|(task, _)| task.to_string()).collect()
+        gates.open().map(|question| question.id.task.to_string()).collect()
     }
 
     #[test]

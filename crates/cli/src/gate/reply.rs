@@ -124,7 +124,11 @@ mod tests {
             prompt_for: prompt_for.map(str::to_owned),
             multiline: false,
         };
-        Ask::Choice { prompt: "go on?".into(), options: vec![option("yes", None), option("no", Some("why"))] }
+        Ask::Choice {
+            prompt: "go on?".into(),
+            options: vec![option("yes", None), option("no", Some("why"))],
+            default: None,
+        }
     }
 
     fn question(id: &str, choices: &[&str], required: bool) -> Question {
@@ -149,6 +153,7 @@ mod tests {
             allow_skip: true,
             allow_skip_all: true,
             allow_abort: true,
+            default_on_timeout: false,
         }
     }
 

@@ -38,9 +38,9 @@ impl<F: FnMut() -> bool> Keyboard<F> {
     }
 }
 
-/// Whether a person can be asked here.
+/// Whether a person can be asked here. What a step of a run types into a terminal of its own is no person's word.
 pub fn is_attended() -> bool {
-    io::stdin().is_terminal() && stdio::err_is_terminal()
+    io::stdin().is_terminal() && stdio::err_is_terminal() && !crate::caller::is_inside()
 }
 
 /// Rings the bell of the terminal that questions are asked on.

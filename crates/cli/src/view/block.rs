@@ -82,7 +82,7 @@ impl View<'_> {
     }
 
     fn is_asking(&self, task: &TaskId) -> bool {
-        matches!(self.state.tasks.get(task), Some(Task { phase: Phase::Waiting(Wait::Person), .. }))
+        matches!(self.state.tasks.get(task), Some(Task { phase: Phase::Waiting(Wait::Person(_)), .. }))
     }
 
     /// Rows of one kind, as many as there is room for; the rest is counted.
@@ -229,7 +229,8 @@ impl View<'_> {
             format::duration(Duration::from_secs(moment.since(self.now).as_secs_f64().ceil() as u64))
         };
         match wait {
-            Wait::Person => "waits for a person".to_owned(),
+            Wait::Person(0) => "waits for a person".to_owned(),
+            Wait::Person(number) => format!("waits for a person (~{number})"),
             Wait::Capacity(on) => format!("waits for {on}"),
             Wait::Retry(at) => format!("tries again in {}", left(*at)),
             Wait::Until(at) => format!("waits {} more", left(*at)),

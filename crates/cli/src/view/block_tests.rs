@@ -115,7 +115,13 @@ fn names_with_slashes_are_shown_as_written() {
 #[test]
 fn lines_are_no_wider_than_the_window() {
     for long in ["x".repeat(300), "漢".repeat(90), "a/".repeat(90)] {
-        let gate = Event::GateOpened { task: id(&long), ask: convoke_model::Payload::Gathered };
+        let gate = Event::GateOpened {
+            task: id(&long),
+            question: 1,
+            ask: convoke_model::Payload::Gathered,
+            shown: None,
+            until: None,
+        };
         for event in [attempt(&long, 1), group(&long), fan_out(&long, 9), gate] {
             let lines = view(outline(&[(&long, &[]), ("b", &[&long])]), vec![started(), event], 9);
             assert!(lines.iter().all(|line| crate::escape::columns(line) <= 72), "{lines:#?}");

@@ -4,11 +4,12 @@ use super::task::{Phase, Wait};
 use super::{ABOVE, State, format};
 use crate::cassette;
 use crate::escape;
+use crate::gate;
 use crate::goal_request::origin;
 use crate::paint::Paint;
 use crate::reusing::explain;
 use convoke_model::{
-    BudgetAction, BudgetSpent, ChildSpec, Event, Failure, LimitAdapted, LimitReason, LimitSetting,
+    BudgetAction, BudgetSpent, ChildSpec, Event, Failure, GateId, LimitAdapted, LimitReason, LimitSetting,
     MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
     reason,
 };
@@ -78,8 +79,13 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::TaskSkipped { task, cause } => format!("{} skipped: {cause}", name(task)),
         Event::TaskCancelled { task, cause } => format!("{} cancelled: {cause}", name(task)),
         Event::RouteTaken { from, to: Some(to), on_error, .. } => route(from, to, *on_error),
-        Event::GateOpened { task, .. } => paint.warn(&format!("{} waits for a person", name(task))),
-        Event::GateAnswered { task, by, .. } => format!("{} answered by {by}", name(task)),
+        Event::GateOpened { task, question, .. } => {
+            let gate = GateId { task: task.clone(), question: *question };
+            paint.warn(&format!("{} waits for a person ({})", name(task), escape::line(&gate.to_string())))
+        }
+        Event::GateAnswered { task, by, from, .. } => {
+            format!("{} answered by {}", name(task), gate::author(by, from.as_deref()))
+        }
         Event::Blocked { task, on } => format!("{} waits for {on}", name(task)),
         Event::Fenced { task, .. } => {
             let name = name(task);

@@ -197,7 +197,7 @@ impl State {
             Event::TaskFailed { task, .. } => self.end(task, End::Failed, at),
             Event::TaskSkipped { task, .. } => self.end(task, End::Skipped, at),
             Event::TaskCancelled { task, .. } => self.end(task, End::Cancelled, at),
-            Event::GateOpened { task, .. } => self.wait(task, Wait::Person, at, seq),
+            Event::GateOpened { task, question, .. } => self.wait(task, Wait::Person(*question), at, seq),
             Event::Blocked { task, on } => self.wait(task, Wait::Capacity(on.clone()), at, seq),
             Event::WorkflowEnding { within: None, ending: Ending::Failed { task, .. } } => {
                 self.failed_step.clone_from(task)
@@ -398,7 +398,7 @@ fn lies_below(task: &TaskId, above: &TaskId) -> bool {
 fn wait_for(waits_for: &WaitsFor) -> Wait {
     match waits_for {
         WaitsFor::Children(_) => Wait::Children,
-        WaitsFor::Gate(_) => Wait::Person,
+        WaitsFor::Gate(_) => Wait::Person(0),
         WaitsFor::Time(at) => Wait::Until(*at),
     }
 }

@@ -85,8 +85,8 @@ impl Members {
 /// What a task waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wait {
-    /// A person.
-    Person,
+    /// A person, to answer the question of this number once it is open.
+    Person(u32),
     /// Capacity, by name.
     Capacity(String),
     /// Its next attempt.

@@ -1,11 +1,12 @@
 //! Answers for gates: from the person at the terminal, or the first option where gates are to be skipped.
 
 use super::EventFeed;
-use crate::gate::{self, AskOutcome, Keyboard, Submission, Terminal};
+use crate::gate::{self, AskOutcome, Keyboard, Question, Submission, Terminal};
 use crate::given_plan;
+use crate::stored;
 use convoke_engine::Handle;
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{Answer, Ask, JsonText, Payload, RunId, TaskId};
+use convoke_model::{Answer, AnswerOrigin, Ask, Digest, JsonText, Payload, RunId, TaskId};
 use convoke_plan::Plan;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -55,33 +56,39 @@ pub struct Asker {
     pub plan: Arc<Plan>,
     /// Recorded with the answer.
     pub by: String,
+    /// By which way an answer comes from here.
+    pub origin: AnswerOrigin,
 }
 
 impl Asker {
     /// Sees to one gate: an answer is handed in. Where there is none the gate stays open, and the run parks when nothing
     /// else is left to do.
-    pub fn see_to(&self, feed: &mut EventFeed, task: &TaskId, ask: &Payload) {
-        let (again, question) = (!feed.asked(task), feed.question(task));
-        let asked = match (self.question(ask), self.manner) {
-            (Some(ask), Manner::Terminal) => self.ask_at_terminal(feed, task, &ask),
+    pub fn see_to(&self, feed: &mut EventFeed, question: &Question) {
+        let task = &question.id.task;
+        let again = !feed.asked(task);
+        let ask = self.ask(&question.ask);
+        let asked = match (&ask, self.manner) {
+            (Some(ask), Manner::Terminal) => self.ask_at_terminal(feed, task, ask),
             // What was refused once would be refused again.
             (Some(ask), Manner::FirstOption) if !again => {
-                first_option(feed, task, &ask).map_or(AskOutcome::Closed, AskOutcome::Answered)
+                first_option(feed, task, ask).map_or(AskOutcome::Closed, AskOutcome::Answered)
             }
             _ => AskOutcome::Closed,
         };
-        match (asked, question) {
-            (AskOutcome::Answered(answer), Some(question)) => self.submit(feed, task, question, answer),
-            (AskOutcome::Closed, _) => self.leave(feed, task),
-            _ => {}
+        match asked {
+            AskOutcome::Answered(answer) => self.submit(feed, question, ask.map(|ask| ask.shown()), answer),
+            AskOutcome::Closed => self.leave(feed, task),
+            AskOutcome::Moot => {}
         }
     }
 
-    fn submit(&self, feed: &mut EventFeed, task: &TaskId, question: u64, answer: Answer) {
-        let (state, run, by) = (&self.state, &self.run, self.by.as_str());
-        match (Submission { state, run, task, question, by }).send(answer) {
+    /// Hands an answer in, bound to what was shown.
+    fn submit(&self, feed: &mut EventFeed, question: &Question, shown: Option<Digest>, answer: Answer) {
+        let (state, run, by, task) = (&self.state, &self.run, self.by.as_str(), &question.id.task);
+        let from = stored::source(self.origin);
+        match (Submission { state, run, question, shown, by, from }).send(answer) {
             Ok(Ok(())) => self.hearer.answered(),
-            Ok(Err(refused)) => feed.lines.push(refused.words(run, task)),
+            Ok(Err(refused)) => feed.lines.push(refused.words(run, &question.id.to_string())),
             Err(error) => {
                 feed.lines.push(format!("the answer to `{task}` could not be kept: {error}"));
                 self.leave(feed, task);
@@ -99,7 +106,7 @@ impl Asker {
         feed.lines.push(format!("{why}: `{task}` stays unanswered; {}", self.hearer.leave()));
     }
 
-    fn question(&self, ask: &Payload) -> Option<Ask> {
+    fn ask(&self, ask: &Payload) -> Option<Ask> {
         let text: JsonText = match ask {
             Payload::Inline(text) => text.clone(),
             Payload::Blob { digest, .. } => {

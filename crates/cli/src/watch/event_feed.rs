@@ -2,7 +2,7 @@
 
 use super::printer::Wants;
 use super::repeats::Repeats;
-use crate::gate::Gates;
+use crate::gate::{Gates, Question};
 use crate::view::{Doing, State, grown, line};
 use convoke_model::{Event, Failure, JsonText, Payload, Stamped, TaskId};
 use std::collections::HashSet;
@@ -192,24 +192,18 @@ impl EventFeed {
         self.gates.apply(stamped);
     }
 
-    /// The number of the event that opened a gate's question.
-    pub fn question(&self, task: &TaskId) -> Option<u64> {
-        self.gates.number(task)
-    }
-
     /// From here on no person is asked: gates wait for answers from elsewhere.
     pub fn ask_nobody(&mut self) {
         self.unattended = true;
     }
 
     /// The next gate that no person was asked about, or whose answer was refused.
-    pub fn next_gate(&self) -> Option<(TaskId, Payload)> {
+    pub fn next_gate(&self) -> Option<Question> {
         if self.leaving || self.unattended {
             return None;
         }
         let is_due = |task: &TaskId| !self.asked.contains(task) || self.again.contains(task);
-        let due = self.gates.open().find(|(task, _)| is_due(task));
-        due.map(|(task, ask)| (task.clone(), ask.clone()))
+        self.gates.open().find(|question| is_due(&question.id.task)).cloned()
     }
 
     /// Remembers that a person is asked; whether this is the first time.
@@ -270,7 +264,13 @@ mod tests {
     }
 
     fn opened(task: &str) -> Event {
-        Event::GateOpened { task: TaskId(task.into()), ask: Payload::Inline(JsonText::of(&1)) }
+        Event::GateOpened {
+            task: TaskId(task.into()),
+            question: 1,
+            ask: Payload::Inline(JsonText::of(&1)),
+            shown: None,
+            until: None,
+        }
     }
 
     #[test]
@@ -279,11 +279,12 @@ mod tests {
         let mut feed = feed(receiver);
         sender.send(events(vec![stamped(1, opened("a")), stamped(2, opened("b"))])).unwrap();
         feed.wait();
-        let (first, _) = feed.next_gate().unwrap();
+        let first = feed.next_gate().unwrap().id.task;
         feed.asked(&first);
-        assert_eq!(feed.next_gate().unwrap().0, TaskId("b".into()));
+        assert_eq!(feed.next_gate().unwrap().id.task, TaskId("b".into()));
         let answer = Payload::Inline(JsonText::of(&1));
-        let answered = Event::GateAnswered { task: first.clone(), answer, by: "me".into() };
+        let answered =
+            Event::GateAnswered { task: first.clone(), question: 1, answer, by: "me".into(), from: None };
         sender.send(events(vec![stamped(3, answered)])).unwrap();
         feed.take_what_is_there();
         assert!(!feed.is_open(&first) && feed.is_open(&TaskId("b".into())));

@@ -12,6 +12,7 @@ mod repeats;
 pub use asker::{Asker, Hearer, Manner};
 pub use event_feed::{EventFeed, Texts, Update};
 pub use guide::Guide;
+pub use printer::Pace;
 
 use crate::console::Voice;
 use crate::paint::Paint;
@@ -40,6 +41,8 @@ pub struct Watch {
     pub asker: Option<Asker>,
     /// Passes on what is typed meanwhile; `None`: input is not read.
     pub guide: Option<Guide>,
+    /// How time passes.
+    pub pace: Pace,
 }
 
 impl Watch {
@@ -50,7 +53,7 @@ impl Watch {
     }
 
     fn run(mut self, updates: Receiver<Update>) -> State {
-        let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice));
+        let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice), self.pace);
         let mut feed = EventFeed::new(updates, State::new(self.outline), printer.wants(), self.texts);
         if let Some(history) = self.history.take() {
             feed.remember(&history());
@@ -61,9 +64,9 @@ impl Watch {
             if let Some(guide) = &mut self.guide {
                 guide.listen();
             }
-            if let (Some(asker), Some((task, ask))) = (&self.asker, feed.next_gate()) {
+            if let (Some(asker), Some(question)) = (&self.asker, feed.next_gate()) {
                 printer.pause(&mut feed);
-                asker.see_to(&mut feed, &task, &ask);
+                asker.see_to(&mut feed, &question);
             }
         }
         printer.pause(&mut feed);

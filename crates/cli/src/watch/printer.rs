@@ -7,16 +7,42 @@ use crate::stdio;
 use crate::view::{Screen, block, format, size};
 use convoke_model::{Event, Timestamp};
 use std::io::Stderr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Lines above the live block per frame; more would scroll away unread.
 const MOST_ABOVE: usize = 24;
+
+/// How time passes for the watcher.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Pace {
+    /// As it does: the run goes on now.
+    #[default]
+    Live,
+    /// The run is over and is shown again.
+    Replayed {
+        /// How many times quicker; 0: no time passes between events.
+        speed: f64,
+        /// Its first event.
+        since: Timestamp,
+    },
+}
+
+impl Pace {
+    /// How much of the run's time has passed in so much of ours.
+    fn passed(self, ours: Duration) -> Duration {
+        match self {
+            Pace::Live => ours,
+            Pace::Replayed { speed, .. } => ours.mul_f64(speed),
+        }
+    }
+}
 
 /// Which events become lines, and how they look.
 #[derive(Debug, Clone, Copy)]
 pub struct Wants {
     voice: Voice,
     live: bool,
+    pace: Pace,
     /// Colours.
     pub paint: Paint,
 }
@@ -25,7 +51,7 @@ impl Wants {
     /// Every event that has a line.
     #[cfg(test)]
     pub fn everything(paint: Paint) -> Wants {
-        Wants { voice: Voice::Normal, live: false, paint }
+        Wants { voice: Voice::Normal, live: false, pace: Pace::Live, paint }
     }
 
     /// Whether an event becomes a line.
@@ -42,9 +68,13 @@ impl Wants {
         (self.voice != Voice::Silent).then(|| format!("{} {words}", self.paint.warn("note:")))
     }
 
-    /// The line with the time of day, where lines make a log.
+    /// The line with the time of day, where lines make a log; of a past run, with the time since its start.
     pub fn dated(&self, at: Timestamp, text: String) -> String {
-        if self.live { text } else { format!("{} {text}", format::clock(at)) }
+        match self.pace {
+            _ if self.live => text,
+            Pace::Live => format!("{} {text}", format::clock(at)),
+            Pace::Replayed { since, .. } => format!("{:>9} {text}", format::duration(at.since(since))),
+        }
     }
 }
 
@@ -93,8 +123,8 @@ pub struct Printer {
 
 impl Printer {
     /// A printer that has printed nothing.
-    pub fn new(voice: Voice, paint: Paint, live: bool) -> Printer {
-        let wants = Wants { voice, live, paint };
+    pub fn new(voice: Voice, paint: Paint, live: bool, pace: Pace) -> Printer {
+        let wants = Wants { voice, live, pace, paint };
         Printer { wants, screen: Screen::new(stdio::screen()), drawn: None, last: None }
     }
 
@@ -147,7 +177,7 @@ impl Printer {
         let known = self.last.filter(|(at, _)| *at == last);
         let (at, seen) = known.unwrap_or((last, Instant::now()));
         self.last = Some((at, seen));
-        at + seen.elapsed()
+        at + self.wants.pace.passed(seen.elapsed())
     }
 }
 
@@ -184,7 +214,7 @@ mod tests {
 
     #[test]
     fn quiet_says_only_what_must_be_known() {
-        let wants = Wants { voice: Voice::Quiet, live: false, paint: Paint::off() };
+        let wants = Wants { voice: Voice::Quiet, live: false, pace: Pace::Live, paint: Paint::off() };
         assert!(!wants.line_for(&Event::RunParked { waiting: vec![] }));
         assert!(wants.line_for(&Event::Noted { task: None, code: "x".into(), message: "y".into() }));
     }

@@ -27,8 +27,10 @@ fn a_person_approves_the_plan_before_anything_is_done() {
     let world = scripted(&two_tasks(), "");
     let parked = world.convoke(&["goal", "count", "--approve-plan"]).exits(5).prints_nothing();
     let run = world.run();
-    let parked = parked
-        .mentions(&["description: count the words", &format!("convoke answer {run} goal approve --resume")]);
+    let parked = parked.mentions(&[
+        "description: count the words",
+        &format!("convoke answer {run} goal~1 approve --resume"),
+    ]);
     assert!(parked.stderr.contains("@FILE"), "{parked}");
     assert_eq!(shown(&world)["usage"]["calls"], 1);
     let output = world.convoke(&["answer", &run, "goal", "approve", "--resume"]).exits(0).json();
@@ -44,7 +46,7 @@ fn a_plan_that_a_person_changed_is_the_one_that_runs() {
     let output = world.convoke(&["answer", &run, "goal", "@mine.yaml", "--resume"]).exits(0).json();
     assert_eq!(output["tasks"][0]["description"], "count the letters");
     assert_eq!(statuses(&output), ["succeeded"]);
-    world.convoke(&["answer", &run, "goal", "@no-such-file", "--resume"]).exits(2);
+    world.convoke(&["answer", &run, "goal", "@no-such-file", "--resume"]).exits(20);
 }
 
 #[test]
@@ -92,9 +94,9 @@ fn a_question_of_a_stopped_run_is_asked_and_answered_again() {
     let run = world.run();
     world.convoke(&["stop", &run, "--now"]).exits(0);
     process.wait();
-    world.convoke(&["answer", &run, "goal/1", "retry"]).exits(2).mentions(&["waits for no answer"]);
+    world.convoke(&["answer", &run, "goal/1", "retry"]).exits(22).mentions(&["does not wait"]);
     helped.store(true, Ordering::SeqCst);
-    let command = format!("convoke answer {run} goal/1 retry --resume");
+    let command = format!("convoke answer {run} goal/1~1 retry --resume");
     world.convoke(&["resume", &run]).exits(5).mentions(&[&command]);
     let shown = world.convoke(&["show", &run]).exits(0).stdout;
     assert!(shown.contains(&command), "{shown}");
@@ -123,12 +125,12 @@ fn a_question_that_was_answered_is_not_answered_again() {
     world.convoke(&["goal", "count", "--approve-plan"]).exits(5);
     let run = world.run();
     world.convoke(&["answer", &run, "goal", "approve"]).exits(0);
-    let again = world.convoke(&["answer", &run, "goal", "fail"]).exits(2);
-    again.mentions(&["`goal` of run", "is answered already", &format!("convoke resume {run}")]);
+    let again = world.convoke(&["answer", &run, "goal", "fail"]).exits(20);
+    again.mentions(&["`goal~1` of run", "is answered already", &format!("convoke resume {run}")]);
     let output = world.convoke(&["resume", &run]).exits(0).json();
     assert_eq!(output["message"], "It is 42.", "the first answer counts");
-    let over = world.convoke(&["answer", &run, "goal", "approve"]).exits(2);
-    over.mentions(&["does not wait for `goal`"]);
+    let over = world.convoke(&["answer", &run, "goal", "approve"]).exits(20);
+    over.mentions(&["`goal~1` of run", "is answered already, by"]);
 }
 
 #[test]

@@ -6,10 +6,11 @@ use crate::capacity::terms::RequestNo;
 use crate::fact::{CapacityFact, Fact, What};
 use convoke_agent::{Report, TurnRecord};
 use convoke_govern::Outcome;
+use convoke_journal::Reply;
 use convoke_model::{
-    Answer, Ask, AttemptEnd, Blob, Class, Digest, EffectClaim, EffectCommit, Event, Failure, JsonText,
-    LimitAdapted, LimitReason, LimitSetting, LimitsSeen, Payload, ProbeFinding, ProbeVerdict, TaskId,
-    Timestamp, Usage, WaitsFor, reason,
+    Answer, AnswerOrigin, AnswerSource, Ask, AttemptEnd, Blob, Class, Digest, EffectClaim, EffectCommit,
+    Event, Failure, JsonText, LimitAdapted, LimitReason, LimitSetting, LimitsSeen, Payload, ProbeFinding,
+    ProbeVerdict, TaskId, Timestamp, Usage, WaitsFor, reason,
 };
 use convoke_schedule::{Outputs, TaskIx, TaskState};
 
@@ -47,9 +48,9 @@ impl Core {
                 self.happen(fact.at, Event::ToolsSettled { task, attempt, allowed_tools: allowed }, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
-            What::Answered { task, question, answer, by, message } => {
+            What::Answered { reply, sent, message } => {
                 turn.consumed.extend(message);
-                self.take_answer(fact.at, task, question, &answer, by, turn);
+                self.take_answer(fact.at, *reply, sent, turn);
             }
             What::Stop { now, by, message } => {
                 turn.consumed.extend(message);
@@ -416,33 +417,30 @@ impl Core {
     }
 
     /// An answer that does not fit is told and changes nothing.
-    fn take_answer(
-        &mut self,
-        at: Timestamp,
-        id: TaskId,
-        question: Option<u64>,
-        answer: &Answer,
-        by: String,
-        turn: &mut Turn,
-    ) {
-        let event = match self.refusal(&id, question, answer) {
+    fn take_answer(&mut self, at: Timestamp, reply: Reply, sent: Timestamp, turn: &mut Turn) {
+        let event = match self.refusal(&reply, sent) {
             None => {
-                self.allow(at, &id, answer, &by, turn);
-                let answer = self.store.payload(JsonText::of(answer));
-                Event::GateAnswered { task: id, answer, by }
+                self.allow(at, &reply, turn);
+                self.answered(reply)
             }
             Some(why) => {
-                let message = format!("an answer to `{id}` by {by} was refused: {why}");
-                Event::Noted { task: Some(id), code: "answer_refused".into(), message }
+                let message = format!("an answer to `{}` by {} was refused: {why}", reply.task, reply.by);
+                Event::Noted { task: Some(reply.task), code: "answer_refused".into(), message }
             }
         };
         self.happen(at, event, turn);
     }
 
+    fn answered(&self, reply: Reply) -> Event {
+        let question = self.scheduler.find(&reply.task).map_or(1, |task| self.scheduler.question(task));
+        let answer = self.store.payload(JsonText::of(&reply.answer));
+        Event::GateAnswered { task: reply.task, question, answer, by: reply.by, from: reply.from }
+    }
+
     /// An answer that lets one task go on that a budget could not pay lets all tasks go on that wait for money.
-    fn allow(&mut self, at: Timestamp, id: &TaskId, answer: &Answer, by: &str, turn: &mut Turn) {
-        let task =
-            self.scheduler.find(id).filter(|task| *answer == Answer::Retry && self.asks_for_money(*task));
+    fn allow(&mut self, at: Timestamp, reply: &Reply, turn: &mut Turn) {
+        let allows = |task: &TaskIx| reply.answer == Answer::Retry && self.asks_for_money(*task);
+        let task = self.scheduler.find(&reply.task).filter(allows);
         let Some(task) = task else { return };
         let raised = self.permits.allow(task, &self.scheduler, at);
         for adapted in raised {
@@ -452,9 +450,11 @@ impl Core {
         }
         let others = self.scheduler.tasks().filter(|other| *other != task && self.asks_for_money(*other));
         for other in others.collect::<Vec<_>>() {
-            let task = self.scheduler.id(other).clone();
-            let answer = self.store.payload(JsonText::of(answer));
-            self.happen(at, Event::GateAnswered { task, answer, by: by.to_owned() }, turn);
+            let implied =
+                Reply::new(self.scheduler.id(other).clone(), reply.answer.clone(), reply.by.clone());
+            let from = Some(Box::new(AnswerSource::rule(AnswerOrigin::Implied)));
+            let answered = self.answered(Reply { from, ..implied });
+            self.happen(at, answered, turn);
         }
     }
 
@@ -463,18 +463,26 @@ impl Core {
         self.scheduler.state(task) == TaskState::Asking && failure == Some(reason::BUDGET_ASK)
     }
 
-    fn refusal(&self, id: &TaskId, question: Option<u64>, answer: &Answer) -> Option<String> {
+    fn refusal(&self, reply: &Reply, sent: Timestamp) -> Option<String> {
+        let id = &reply.task;
         let task = match self.scheduler.find(id) {
             Some(task) if self.scheduler.is_answered(task) => return Some("it is answered already".into()),
             Some(task) if self.scheduler.state(task) == TaskState::Asking => task,
             _ => return Some("it does not wait for an answer".into()),
         };
-        if question.is_some_and(|question| self.questions.get(id) != Some(&question)) {
+        if reply.question.is_some_and(|question| self.questions.get(id) != Some(&question)) {
             return Some("it was an answer to an earlier question".into());
+        }
+        if self.scheduler.deadline(task).is_some_and(|until| until < sent) {
+            return Some("its time to answer was over".into());
         }
         let ask = self.scheduler.ask(task).and_then(|payload: &Payload| self.store.text(payload));
         let ask: Option<Ask> = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
-        answer.refusal(&ask?)
+        let ask = ask?;
+        match reply.shown.is_some_and(|shown| shown != ask.shown()) {
+            true => Some("the question has changed since it was shown".into()),
+            false => reply.answer.refusal(&ask),
+        }
     }
 }
 

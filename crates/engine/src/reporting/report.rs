@@ -183,7 +183,7 @@ impl RunReport {
             Event::TurnRecorded { task, usage, .. } => self.turned(task, *usage),
             Event::ToolCalled { task, tool, ms, failed, .. } => self.tool_called(task, tool, *ms, *failed),
             Event::RetryScheduled { task, .. } => self.task(task).state = TaskWord::Backoff,
-            Event::GateOpened { task, ask } => self.asks(task, ask, at),
+            Event::GateOpened { task, ask, .. } => self.asks(task, ask, at),
             Event::TaskSucceeded { task, output } => {
                 self.ended(task, at, TaskWord::Succeeded).output = Some(output.clone());
             }

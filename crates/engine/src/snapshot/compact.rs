@@ -12,7 +12,7 @@ use convoke_model::{Event, JsonText, LimitReason, Payload, Stamped, TaskId, Usag
 use convoke_schedule::begins_ownership;
 
 /// Which rules these are. A snapshot made by others is not used; with every change of what is left out this grows.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;
 
 /// Microseconds of a day: budgets of a day are counted by the day on which usage became known.
 const DAY: u64 = 24 * 60 * 60 * 1_000_000;
@@ -30,8 +30,14 @@ pub fn compact(events: Vec<Stamped>) -> Vec<Stamped> {
 
 /// Whether an event may be left out one day: what a snapshot is worth is told by how many of these there are.
 pub(crate) fn is_passing(event: &Event) -> bool {
-    let counted =
-        matches!(event, Event::TurnRecorded { .. } | Event::ToolCalled { .. } | Event::CallReserved { .. });
+    let counted = matches!(
+        event,
+        Event::TurnRecorded { .. }
+            | Event::ToolCalled { .. }
+            | Event::CallReserved { .. }
+            | Event::EffectClaimed { .. }
+            | Event::EffectCommitted { .. }
+    );
     counted || is_told_only(event)
 }
 
@@ -64,16 +70,26 @@ fn pinned(events: &[Stamped]) -> Vec<bool> {
 
 /// Calls of a tool that the same task has called before: that it did so again changes nothing.
 fn repeated(events: &[Stamped]) -> Vec<bool> {
-    let mut called: HashSet<(&TaskId, &str)> = HashSet::default();
+    let mut called: HashMap<&TaskId, HashSet<&str>> = HashMap::default();
     let mut repeated = Vec::with_capacity(events.len());
     for Stamped { event, .. } in events {
-        // A task that begins anew has called nothing.
-        if is_boundary(event) {
-            called.clear();
-        }
-        let call =
-            if let Event::ToolCalled { task, tool, .. } = event { Some((task, &**tool)) } else { None };
-        repeated.push(call.is_some_and(|call| !called.insert(call)));
+        let again = match event {
+            // What a task that has not begun is said to have called is no call of its.
+            Event::AttemptStarted { task, .. } => {
+                called.entry(task).or_default();
+                false
+            }
+            Event::ToolCalled { task, tool, .. } => {
+                called.get_mut(task).is_some_and(|known| !known.insert(tool))
+            }
+            // A task that begins anew has called nothing.
+            event if is_boundary(event) => {
+                called.clear();
+                false
+            }
+            _ => false,
+        };
+        repeated.push(again);
     }
     repeated
 }
@@ -115,7 +131,9 @@ impl Later {
     fn is_over(&self, event: &Event) -> bool {
         match event {
             Event::CallReserved { task, .. } => self.settled.get(task) == Some(&true),
-            Event::ProcessStarted { task, .. } => self.finished.contains_key(task),
+            Event::ProcessStarted { task, .. }
+            | Event::EffectClaimed { task, .. }
+            | Event::EffectCommitted { task, .. } => self.finished.contains_key(task),
             _ => false,
         }
     }

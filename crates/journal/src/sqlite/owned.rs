@@ -349,6 +349,10 @@ impl Journal for Sqlite {
     fn take_inbox(&mut self) -> Result<Vec<InboxMessage>, Error> {
         self.inbox.take(|| self.reader.consumed())
     }
+
+    fn take_settled_inbox(&mut self) -> Result<Vec<InboxMessage>, Error> {
+        self.inbox.take_settled(|| self.reader.consumed())
+    }
 }
 
 impl Sqlite {

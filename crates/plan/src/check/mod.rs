@@ -7,6 +7,7 @@
 
 mod flow;
 pub(crate) mod input_reference;
+mod once;
 pub(crate) mod outline;
 pub(crate) mod texts;
 
@@ -49,6 +50,7 @@ pub fn check(workflow: &Workflow, partials: &BTreeMap<String, String>) -> Vec<Di
     routes::check(&outline, &reach, &mut findings);
     effects::check(&outline, &mut findings);
     capabilities::check(&outline, &mut findings);
+    once::check(&outline, &mut findings);
     timeouts::check(&outline, &mut findings);
     inputs::check(&outline, &reach, &mut findings);
     answers::check(&outline, &reach, &mut findings);

@@ -132,6 +132,7 @@ impl<'a> Collector<'a, '_> {
             StepKind::Unknown => {}
         }
         self.expectations(step);
+        self.probe(step);
     }
 
     fn agent(&mut self, agent: &'a AgentStep) {
@@ -158,6 +159,19 @@ impl<'a> Collector<'a, '_> {
     fn expectations(&mut self, step: &'a Step) {
         if let Some(repairer) = &step.common.repair_input {
             self.helper(PromptKind::RepairInput, "repair_input.prompt", repairer);
+        }
+    }
+
+    /// What finds out whether the step had its effect.
+    fn probe(&mut self, step: &'a Step) {
+        let Some(probe) = &step.common.probe else { return };
+        self.optional("probe.command", probe.command.as_ref());
+        self.list("probe.args", &probe.args);
+        self.optional("probe.working_dir", probe.working_dir.as_ref());
+        self.optional("probe.stdin", probe.stdin.as_ref());
+        for (name, entry) in &probe.arguments {
+            let key = format!("probe.arguments `{name}`");
+            entry.value.texts().into_iter().for_each(|text| self.add(&key, text));
         }
     }
 

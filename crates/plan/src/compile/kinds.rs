@@ -11,6 +11,9 @@ use crate::source::workflow as source;
 /// Items of a fan-out at one time, where nothing is said.
 const MAX_CONCURRENT: u32 = 10;
 
+/// How long a probe may take, where nothing is said.
+const PROBE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
+
 impl<'a> Builder<'a> {
     /// The node of an item.
     pub(super) fn item(&mut self, ix: usize) -> Node {
@@ -29,7 +32,11 @@ impl<'a> Builder<'a> {
             }
             source::StepKind::HumanGate(gate) => Kind::Gate(self.gate(gate)),
             source::StepKind::Questions(questions) => Kind::Questions(Box::new(self.questions(questions))),
-            source::StepKind::Script(script) => Kind::Script(Box::new(self.script(script))),
+            source::StepKind::Script(script) => {
+                let survives = script.survive.as_ref().is_some_and(|stated| stated.value);
+                let limit = step.common.timeout.as_ref().map(|limit| limit.value).filter(|_| survives);
+                Kind::Script(Box::new(Script { survives: limit, ..self.script(script) }))
+            }
             source::StepKind::Set(set) => Kind::Set(self.set(set)),
             source::StepKind::Terminate(end) => Kind::Terminate(self.terminate(end)),
             source::StepKind::Tool(tool) => Kind::Tool(Box::new(self.tool(tool))),
@@ -45,7 +52,8 @@ impl<'a> Builder<'a> {
 
     fn gate(&mut self, gate: &source::GateStep) -> Gate {
         let prompt = self.or_empty(gate.prompt.as_ref());
-        Gate { prompt, options: gate.options.iter().map(|option| self.option(option)).collect() }
+        let default = gate.default.as_ref().map(|default| default.value.clone());
+        Gate { prompt, options: gate.options.iter().map(|option| self.option(option)).collect(), default }
     }
 
     fn option(&mut self, option: &source::GateOption) -> GateOption {
@@ -73,6 +81,10 @@ impl<'a> Builder<'a> {
             allow_skip: step.allow_skip,
             allow_skip_all: step.allow_skip_all,
             allow_abort: step.allow_abort,
+            default_on_timeout: step
+                .on_timeout
+                .as_ref()
+                .is_some_and(|word| word.value == source::OnTimeout::Default),
             abort_route: step.abort_route.as_ref().map(|to| self.gate_route(&to.value)),
         }
     }
@@ -98,8 +110,33 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// How it is found out whether an effect happened.
+    pub(super) fn probe(&mut self, probe: &source::Probe) -> Probe {
+        let source::Probe {
+            command, args, env, working_dir, stdin, server, tool, arguments, timeout, ..
+        } = probe.clone();
+        let timeout = timeout.map_or(PROBE_TIMEOUT, |limit| limit.value);
+        let asks = match tool {
+            Some(_) => {
+                ProbeKind::Tool(self.tool(&source::ToolStep { server, tool, arguments, output: None }))
+            }
+            None => ProbeKind::Command(self.script(&source::ScriptStep {
+                command,
+                args,
+                env,
+                stdin,
+                survive: None,
+                working_dir,
+                output: None,
+                timeouts: Default::default(),
+            })),
+        };
+        Probe { asks, timeout }
+    }
+
     pub(super) fn script(&mut self, script: &source::ScriptStep) -> Script {
         Script {
+            survives: None,
             command: self.or_empty(script.command.as_ref()),
             args: script.args.iter().map(|arg| self.texts.text(arg)).collect(),
             env: references(&script.env),
@@ -107,7 +144,6 @@ impl<'a> Builder<'a> {
             stdin: self.texts.optional(script.stdin.as_ref()),
             schema: script.output.as_ref().map(declared::schema),
             idle: script.timeouts.idle.as_ref().map(|limit| limit.value),
-            survives: None,
         }
     }
 

@@ -24,10 +24,13 @@ impl<'a> Builder<'a> {
             node.repairer = Some(self.input_repairer(step, asked));
             node.repair_prompt = Some(self.helper_prompt(PromptKind::RepairInput, asked));
         }
-        if let source::StepKind::Agent(agent) = &step.kind {
-            node.timeout =
-                node.timeout.or_else(|| agent.timeout_seconds.as_ref().map(|limit| millis(limit.value)));
-        }
+        let seconds = match &step.kind {
+            source::StepKind::Agent(agent) => agent.timeout_seconds.as_ref(),
+            source::StepKind::HumanGate(gate) => gate.timeout_seconds.as_ref(),
+            source::StepKind::Questions(form) => form.timeout_seconds.as_ref(),
+            _ => None,
+        };
+        node.timeout = node.timeout.or_else(|| seconds.map(|limit| millis(limit.value)));
         node
     }
 
@@ -59,7 +62,7 @@ impl<'a> Builder<'a> {
             timeout: common.timeout.as_ref().map(|limit| millis(limit.value)),
             max_wait: common.max_wait.as_ref().map(|limit| limit.value.as_millis() as u64),
             on_unknown: on_unknown(&kind, common),
-            probe: None,
+            probe: common.probe.as_ref().map(|probe| Box::new(self.probe(probe))),
             labels: labels(&common.labels),
             budget: common.budget.as_ref().and_then(budget::of_node),
             resources: budget::resources(common),
@@ -171,6 +174,7 @@ pub(super) fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
     let repeatable = common.idempotent.as_ref().is_some_and(|stated| stated.value);
     match common.on_unknown.as_ref().map(|stated| stated.value) {
         Some(source::OnUnknown::Retry) => OnUnknown::Retry,
+        Some(source::OnUnknown::Probe) => OnUnknown::Probe,
         Some(source::OnUnknown::Ask) => OnUnknown::Ask,
         Some(source::OnUnknown::Fail) => OnUnknown::Fail,
         None if matches!(kind, Kind::Script(_) | Kind::Tool(_)) && !repeatable => OnUnknown::Ask,

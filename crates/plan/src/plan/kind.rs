@@ -205,6 +205,9 @@ pub struct Gate {
     pub prompt: Text,
     /// The options.
     pub options: Vec<GateOption>,
+    /// The option that is taken when the time to answer is over; without one the gate fails then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
 }
 
 /// One option of a gate.
@@ -249,6 +252,9 @@ pub struct Questions {
     pub allow_abort: bool,
     /// Where giving up leads.
     pub abort_route: Option<GateRoute>,
+    /// Whether the questions' defaults are the answer when the time is over; else the form fails then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub default_on_timeout: bool,
 }
 
 /// Where questions come from.

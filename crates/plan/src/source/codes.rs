@@ -20,6 +20,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("file::too_large", "a file, or what files include, is too large"),
     ("file::unreadable", "a file exists and cannot be read"),
     ("workflow::bad_address", "an address does not have the required form"),
+    ("workflow::bad_default", "a gate's default could not be its answer"),
     ("workflow::bad_duration", "a length of time does not have the required form"),
     ("workflow::bad_name", "a loop variable or a resource has a name that cannot be used"),
     ("workflow::bad_output_field", "the definition of an output field contradicts itself"),

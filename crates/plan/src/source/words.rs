@@ -6,8 +6,8 @@ use super::manifest::{Mode, Protocol};
 use super::personas::Kind;
 use super::settings::McpTransport;
 use super::workflow::{
-    Backoff, BudgetMode, ContextMode, ErrorClass, OnUnknown, OutputMode, Priority, QueueClass, Requires,
-    Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
+    Backoff, BudgetMode, ContextMode, ErrorClass, OnTimeout, OnUnknown, OutputMode, Priority, QueueClass,
+    Requires, Spent, TerminateStatus, TrimStrategy, ValueType, VoteWord,
 };
 use crate::plan::{Action, On, Severity, Strategy, Tie, Topology};
 use crate::value::SetType;
@@ -64,7 +64,8 @@ words! {
     TerminateStatus { "success" => Success, "failed" => Failed }
     Requires { "success" => Success, "completed" => Completed, "any" => Any }
     Backoff { "fixed" => Fixed, "exponential" => Exponential }
-    OnUnknown { "retry" => Retry, "ask" => Ask, "fail" => Fail }
+    OnTimeout { "default" => Default, "fail" => Fail }
+    OnUnknown { "retry" => Retry, "probe" => Probe, "ask" => Ask, "fail" => Fail }
     Priority { "critical" => Critical, "high" => High, "normal" => Normal, "low" => Low, "background" => Background }
     QueueClass { "interactive" => Interactive, "standard" => Standard, "batch" => Batch }
     VoteWord { "majority" => Majority, "unanimous" => Unanimous, "threshold" => Threshold, "ranked" => Ranked }

@@ -262,15 +262,14 @@ fn boot() -> String {
 #[derive(Debug)]
 pub struct Survivor {
     pid: Pid,
-    exit: AsyncFd<OwnedFd>,
+    /// Readable once the supervisor has ended.
+    exit: OwnedFd,
     mark: String,
 }
 
 impl Survivor {
     fn of(slot: &Slot, pid: Pid) -> io::Result<Survivor> {
         let exit = pidfd_open(pid, PidfdFlags::empty())?;
-        // SAFETY: the descriptor is owned by the `AsyncFd` and stays the same for as long as that lives.
-        let exit = unsafe { AsyncFd::register(exit) }?;
         Ok(Survivor { pid, exit, mark: slot.mark() })
     }
 
@@ -282,18 +281,27 @@ impl Survivor {
 
     /// Waits until the command and everything that it started have ended.
     pub async fn ends(&self) {
-        let _ = self.exit.readable().await;
+        // SAFETY: the descriptor is ours and stays the same for as long as the registration lives.
+        match unsafe { AsyncFd::register(self.exit.as_fd()) } {
+            Ok(exit) => drop(exit.readable().await),
+            // A runtime without room for another descriptor.
+            Err(_) => {
+                while Process::find(self.pid).is_some_and(|process| process.is_alive()) {
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+        }
     }
 
     /// Asks the command to end, and waits until everything has, but no longer than the grace.
     pub async fn ask_to_end(&self, grace: Duration) {
-        let _ = pidfd_send_signal(self.exit.get_ref().as_fd(), Signal::TERM);
+        let _ = pidfd_send_signal(self.exit.as_fd(), Signal::TERM);
         let _ = tokio::time::timeout(grace, self.ends()).await;
     }
 
     /// Ends everything.
     pub fn kill(&self) {
-        let supervisor = self.exit.get_ref().as_fd();
+        let supervisor = self.exit.as_fd();
         let _ = pidfd_send_signal(supervisor, Signal::USR2);
         let _ = pidfd_send_signal(supervisor, Signal::CONT);
     }

@@ -88,7 +88,7 @@ impl PermissionRequest {
             prompt_for: None,
             multiline: false,
         };
-        Ask::Choice { prompt, options: self.options.iter().map(option).collect() }
+        Ask::Choice { prompt, options: self.options.iter().map(option).collect(), default: None }
     }
 
     /// The decision that a chosen value stands for.

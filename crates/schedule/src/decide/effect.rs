@@ -6,10 +6,14 @@ use crate::scheduler::Scheduler;
 use crate::state::TaskIx;
 use crate::view::View;
 use convoke_model::{
-    Assignment, EffectClaim, EffectKind, Event, Failure, KnownResult, ProbeCall, ProbeVerdict, ProbeWork,
-    Work,
+    Assignment, EffectClaim, EffectKind, Event, Failure, JsonText, KnownResult, ProbeCall, ProbeVerdict,
+    ProbeWork, Work,
 };
 use convoke_plan::{Kind, ProbeKind};
+use serde_json::Value as Json;
+
+/// What a probe's arguments call the idempotency key.
+const KEY: &str = "{key}";
 
 impl Scheduler {
     /// Claims what an attempt does itself, in the commit of its start. The calls of an agent are claimed one by one, when the
@@ -46,8 +50,18 @@ impl View<'_> {
             return Err(Failure::new(convoke_model::Class::Fatal, message));
         };
         let asks = match &probe.asks {
-            ProbeKind::Command(script) => ProbeCall::Command(Box::new(self.script_call(task, script)?)),
-            ProbeKind::Tool(tool) => ProbeCall::Tool(Box::new(self.tool_work(task, tool)?)),
+            ProbeKind::Command(script) => {
+                let mut call = self.script_call(task, script)?;
+                call.args.iter_mut().for_each(|arg| *arg = arg.replace(KEY, &self.effect_key(task)));
+                ProbeCall::Command(Box::new(call))
+            }
+            ProbeKind::Tool(tool) => {
+                let mut work = self.tool_work(task, tool)?;
+                let mut arguments = work.arguments.value();
+                put_key(&mut arguments, &self.effect_key(task));
+                work.arguments = JsonText::of(&arguments);
+                ProbeCall::Tool(Box::new(work))
+            }
         };
         let schema = match &node.kind {
             Kind::Script(script) => script.schema.clone(),
@@ -64,6 +78,16 @@ impl View<'_> {
             Some(KnownResult { key: key.to_string(), result: self.read(result)? })
         };
         known.filter_map(read).collect()
+    }
+}
+
+/// Puts the key into every text that names it.
+fn put_key(value: &mut Json, key: &str) {
+    match value {
+        Json::String(text) => *text = text.replace(KEY, key),
+        Json::Array(items) => items.iter_mut().for_each(|item| put_key(item, key)),
+        Json::Object(entries) => entries.values_mut().for_each(|entry| put_key(entry, key)),
+        _ => {}
     }
 }
 

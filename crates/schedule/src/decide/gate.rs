@@ -5,21 +5,26 @@
 
 use crate::outputs::{Outputs, store};
 use crate::scheduler::Scheduler;
-use crate::state::{State, TaskIx};
+use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::{Answer, Ask, AskOption, Class, Event, Failure, Question};
+use convoke_model::{
+    Answer, AnswerOrigin, AnswerSource, Ask, AskOption, Class, Event, Failure, Question, Timestamp,
+};
 use convoke_plan::template::{Value, to_json};
-use convoke_plan::{Gate, GateRoute, Kind, QuestionSource, QuestionText, Questions};
+use convoke_plan::{Gate, GateRoute, Kind, QuestionSource, QuestionText, Questions, Span};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
+use std::time::Duration;
 
 impl Scheduler {
     pub(crate) fn begin_gate(&mut self, task: TaskIx, gate: &Gate, outputs: &dyn Outputs) {
         match self.view(outputs).gate_ask(task, gate) {
             Err(failure) => self.fail_begin(task, failure),
-            Ok(_) if self.skip_gates => {
+            Ok(ask) if self.skip_gates => {
                 let value = gate.options.first().map(|option| option.value.clone()).unwrap_or_default();
-                self.settle_gate(task, &Answer::Choice { value, input: IndexMap::new() }, outputs);
+                self.open_gate(task, &ask, outputs);
+                let answer = Answer::Choice { value, input: IndexMap::new() };
+                self.answer_by_rule(task, &answer, AnswerOrigin::SkipGates, outputs);
             }
             Ok(ask) => self.open_gate(task, &ask, outputs),
         }
@@ -34,19 +39,62 @@ impl Scheduler {
             }
             Ok(ask) if self.skip_gates => {
                 // No person is there: what has a default takes it, the rest is skipped.
-                let store_ask = store(outputs, &serde_json::to_value(&ask).expect("an ask is JSON"));
-                self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask: store_ask });
-                let answer =
-                    Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: true };
-                self.settle_gate(task, &answer, outputs);
+                self.open_gate(task, &ask, outputs);
+                self.answer_by_rule(task, &no_answers(), AnswerOrigin::SkipGates, outputs);
             }
             Ok(ask) => self.open_gate(task, &ask, outputs),
         }
     }
 
+    /// Every question of a run is opened here: it gets its number, and the hash that answers are bound to.
     pub(crate) fn open_gate(&mut self, task: TaskIx, ask: &Ask, outputs: &dyn Outputs) {
+        let shown = Some(ask.shown());
         let ask = store(outputs, &serde_json::to_value(ask).expect("an ask is JSON"));
-        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+        let (id, question, until) =
+            (self.tasks[task].id.clone(), self.question(task) + 1, self.answer_deadline(task));
+        self.emit(Event::GateOpened { task: id, question, ask, shown, until });
+    }
+
+    /// An answer that no person gave.
+    fn answer_by_rule(&mut self, task: TaskIx, answer: &Answer, origin: AnswerOrigin, outputs: &dyn Outputs) {
+        let answer = store(outputs, &serde_json::to_value(answer).expect("an answer is JSON"));
+        self.emit(Event::GateAnswered {
+            task: self.tasks[task].id.clone(),
+            question: self.question(task),
+            answer,
+            by: origin.words().to_owned(),
+            from: Some(Box::new(AnswerSource::rule(origin))),
+        });
+    }
+
+    /// The time to answer is over: the default is the answer if there is one. False if not.
+    pub(crate) fn expire_gate(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
+        if self.tasks[task].state != TaskState::Asking {
+            return false;
+        }
+        // An answer that came in time is acted on next; what it leads to is not the time's business.
+        let is_gate = matches!(self.node(task).kind, Kind::Gate(_) | Kind::Questions(_));
+        if self.is_answered(task) {
+            return is_gate;
+        }
+        let answer = match &self.node(task).kind {
+            Kind::Gate(Gate { default: Some(value), .. }) => {
+                Answer::Choice { value: value.clone(), input: IndexMap::new() }
+            }
+            Kind::Questions(form) if form.default_on_timeout => no_answers(),
+            _ => return false,
+        };
+        // Questions that are found when the run is there may have no default where one is needed.
+        let fits = self.asked(task, outputs).is_some_and(|ask| answer.refusal(&ask).is_none());
+        if fits {
+            self.answer_by_rule(task, &answer, AnswerOrigin::Timeout, outputs);
+        }
+        fits
+    }
+
+    pub(crate) fn asked(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Ask> {
+        let ask = self.tasks[task].ask.clone().and_then(|ask| self.view(outputs).read(&ask))?;
+        serde_json::from_str(ask.as_str()).ok()
     }
 
     /// An answer becomes the step's output.
@@ -54,9 +102,7 @@ impl Scheduler {
         let output = match answer {
             Answer::Choice { value, input } => json!({ "selected": value, "additional_input": input }),
             Answer::Questions { answers, aborted, skipped_rest } => {
-                let ask = self.tasks[task].ask.clone().and_then(|ask| self.view(outputs).read(&ask));
-                let ask = ask.and_then(|text| serde_json::from_str(text.as_str()).ok());
-                let Some(Ask::Questions { questions, .. }) = ask else { return };
+                let Some(Ask::Questions { questions, .. }) = self.asked(task, outputs) else { return };
                 form_output(&questions, answers, *aborted, *skipped_rest)
             }
             Answer::Plan { .. } | Answer::Retry | Answer::Fail => return,
@@ -77,7 +123,7 @@ impl View<'_> {
                 multiline: option.multiline,
             });
         }
-        Ok(Ask::Choice { prompt, options })
+        Ok(Ask::Choice { prompt, options, default: gate.default.clone() })
     }
 
     fn form_ask(&self, task: TaskIx, form: &Questions) -> Result<Ask, Failure> {
@@ -105,6 +151,7 @@ impl View<'_> {
             allow_skip: form.allow_skip,
             allow_skip_all: form.allow_skip_all,
             allow_abort: form.allow_abort,
+            default_on_timeout: form.default_on_timeout,
         })
     }
 
@@ -181,7 +228,20 @@ impl View<'_> {
     }
 }
 
+/// A form that nobody has filled in.
+fn no_answers() -> Answer {
+    Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: true }
+}
+
 impl State {
+    /// When the time to answer a question that is asked now is over.
+    fn answer_deadline(&self, task: TaskIx) -> Option<Timestamp> {
+        match (self.tasks[task].started, &self.node(task).timeout) {
+            (None, Some(Span::Millis(limit))) => Some(self.now + Duration::from_millis(*limit)),
+            _ => self.deadline(task),
+        }
+    }
+
     fn bad_form(&self, task: TaskIx, why: &str) -> Failure {
         Failure::new(Class::Fatal, format!("questions step `{}`: {why}", self.node(task).name))
     }

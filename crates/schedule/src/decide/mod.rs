@@ -24,9 +24,7 @@ use crate::outputs::{Outputs, store};
 use crate::scheduler::{Command, Scheduler};
 use crate::state::{Alarm, ProbeState, State, TaskIx, TaskState, Todo};
 use crate::view::View;
-use convoke_model::{
-    Answer, Ask, Cause, CauseKind, Class, Event, Failure, JsonText, Payload, Remedy, Timestamp, Usage, reason,
-};
+use convoke_model::{Answer, Ask, Cause, CauseKind, Class, Event, Failure, Remedy, Timestamp, Usage, reason};
 use convoke_plan::{Kind, OnUnknown, Span};
 use serde_json::json;
 use std::time::Duration;
@@ -36,11 +34,11 @@ impl Scheduler {
         match todo {
             Todo::Begin(task) => self.begin(task, outputs),
             Todo::Follow(task) => self.follow(task, outputs),
-            Todo::Remedy(task) => self.remedy(task),
+            Todo::Remedy(task) => self.remedy(task, outputs),
             Todo::Group(task) => self.process_group(task, outputs),
-            Todo::Lost(task) => self.lost(task),
-            Todo::Gone(task) => self.gone(task),
-            Todo::Probed(task) => self.probed(task),
+            Todo::Lost(task) => self.lost(task, outputs),
+            Todo::Gone(task) => self.gone(task, outputs),
+            Todo::Probed(task) => self.probed(task, outputs),
             Todo::Answered(task) => self.answered(task, outputs),
             Todo::Skip(task, kind, because) => self.skip_waiting(task, kind, because),
             Todo::Ask(task) => self.ask_for(task, outputs),
@@ -107,7 +105,7 @@ impl Scheduler {
     }
 
     /// An attempt ended badly, or a task that was told to stop has stopped.
-    fn remedy(&mut self, task: TaskIx) {
+    fn remedy(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         if self.tasks[task].state != TaskState::Failing {
             return;
         }
@@ -120,7 +118,7 @@ impl Scheduler {
             Some(reason::BUDGET | reason::BUDGET_TOKENS) => {
                 return self.end_frame_by(crate::state::FrameIx(0), Some(task), failure);
             }
-            Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure),
+            Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure, outputs),
             _ => {}
         }
         self.retry_or_fail(task, failure, self.tasks[task].failures);
@@ -168,17 +166,17 @@ impl Scheduler {
     }
 
     /// The engine died while an attempt ran. A command that goes on without it is attached to.
-    fn lost(&mut self, task: TaskIx) {
+    fn lost(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         if self.goes_on_alone(task) {
             let (task, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
             return self.emit(Event::AttemptDetached { task, attempt });
         }
-        self.gone(task);
+        self.gone(task, outputs);
     }
 
     /// Nothing says how an attempt ended: the engine, or the process that it had this attempt performed by, died while it ran;
     /// or the attempt was stopped in the middle, and its end is recorded already.
-    fn gone(&mut self, task: TaskIx) {
+    fn gone(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         let (id, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
         let was_probe = self.tasks[task].probe == ProbeState::Asked;
         let policy = self.node(task).on_unknown;
@@ -204,14 +202,13 @@ impl Scheduler {
                 let prompt = format!(
                     "attempt {attempt} of `{id}` was cut off, and its outcome is unknown; run it again?"
                 );
-                let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
-                self.emit(Event::GateOpened { task: id, ask });
+                self.open_gate(task, &Ask::Unknown { prompt }, outputs);
             }
         }
     }
 
     /// A probe has answered: the effect happened, or a person is asked because it cannot be said.
-    fn probed(&mut self, task: TaskIx) {
+    fn probed(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         if self.tasks[task].state != TaskState::Failing {
             return;
         }
@@ -226,18 +223,16 @@ impl Scheduler {
                 let prompt = format!(
                     "an attempt of `{id}` was cut off, and the probe could not say whether it had its effect: {why}; run it again?"
                 );
-                let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
-                self.emit(Event::GateOpened { task: id, ask });
+                self.open_gate(task, &Ask::Unknown { prompt }, outputs);
             }
             _ => {}
         }
     }
 
     /// A person is to say whether a budget may be passed.
-    fn ask_for_money(&mut self, task: TaskIx, failure: &Failure) {
+    fn ask_for_money(&mut self, task: TaskIx, failure: &Failure, outputs: &dyn Outputs) {
         let prompt = format!("{}; `retry` allows as much again, `fail` ends the step", failure.message);
-        let ask = Payload::Inline(JsonText::of(&Ask::Unknown { prompt }));
-        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+        self.open_gate(task, &Ask::Unknown { prompt }, outputs);
     }
 
     /// A suspended attempt asks: a person, or what becomes its children.
@@ -251,8 +246,13 @@ impl Scheduler {
         if self.tasks[task].state != TaskState::Failing {
             return;
         }
-        let ask = self.tasks[task].ask.clone().expect("set when it was suspended");
-        self.emit(Event::GateOpened { task: self.tasks[task].id.clone(), ask });
+        match self.asked(task, outputs) {
+            Some(ask) => self.open_gate(task, &ask, outputs),
+            None => {
+                let why = format!("what `{}` asks cannot be read", self.tasks[task].id);
+                self.fail_task(task, Failure::new(Class::Fatal, why));
+            }
+        }
     }
 
     /// A person answered: a gate of the workflow, or the question what a crash cut off.
@@ -328,7 +328,7 @@ impl Scheduler {
     }
 
     fn time_out(&mut self, task: TaskIx, outputs: &dyn Outputs) {
-        if !self.tasks[task].is_ended() {
+        if !self.tasks[task].is_ended() && !self.expire_gate(task, outputs) {
             let cause = Cause { kind: CauseKind::TimedOut, task: Some(self.tasks[task].id.clone()) };
             self.cancel(task, &cause, outputs);
         }
@@ -356,6 +356,13 @@ impl State {
         let is_command =
             self.tasks[task].state == TaskState::Running && self.tasks[task].probe == ProbeState::None;
         survives && is_command && self.tasks[task].cancelling.is_none()
+    }
+
+    /// Whether the next attempt attaches to a command that goes on without an engine.
+    pub fn attaches(&self, task: TaskIx) -> bool {
+        let waits =
+            matches!(self.tasks[task].state, TaskState::Ready | TaskState::Held | TaskState::Backoff(_));
+        self.goes_on_alone(task) || waits && self.tasks[task].detached
     }
 
     /// Whether a probe of the task is under way.
@@ -390,6 +397,11 @@ impl State {
             Some(Span::Millis(ms)) => format!(" after {} s", ms as f64 / 1000.0),
             _ => String::new(),
         };
+        if self.tasks[task].state == TaskState::Asking {
+            let message =
+                format!("step `{}` got no answer{limit}: it counts as denied", self.step_word(task));
+            return Failure::new(Class::Timeout, message).reason(reason::ANSWER_TIMEOUT);
+        }
         let message = format!("step `{}` timed out{limit}", self.step_word(task));
         Failure::new(Class::Timeout, message).reason(reason::TASK_TIMEOUT)
     }

@@ -234,7 +234,7 @@ impl State {
         }
     }
 
-    pub(super) fn gate_opened(&mut self, id: &TaskId, ask: &Payload) -> Folded {
+    pub(super) fn gate_opened(&mut self, id: &TaskId, question: u32, ask: &Payload) -> Folded {
         let task = self.begun(id, "gate_opened")?;
         let parks = self.parks(task);
         self.expect(task, "gate_opened", |state| match state {
@@ -242,6 +242,7 @@ impl State {
             state => matches!(state, TaskState::Ready | TaskState::Failing),
         })?;
         self.note_start(task);
+        self.has_asked(id, question);
         self.tasks[task].ask = Some(ask.clone());
         // An earlier answer was to an earlier question.
         self.tasks[task].answer = None;

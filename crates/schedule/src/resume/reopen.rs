@@ -169,8 +169,8 @@ impl State {
         around
     }
 
-    /// The group or sub-workflow that a task stands in.
-    pub(crate) fn above(&self, task: TaskIx) -> Option<TaskIx> {
+    /// The group, composite task or sub-workflow that a task stands in.
+    pub fn above(&self, task: TaskIx) -> Option<TaskIx> {
         let place = self.tasks[task].place;
         place.within.or(self.frame(place.frame).parent)
     }

@@ -6,6 +6,13 @@ use convoke_plan::{ContextMode, NodeIx};
 use std::collections::BinaryHeap;
 
 impl State {
+    /// The tasks that one follows, as far as that is decided: its needs that have ended, the one whose route led to it, and the
+    /// outputs that it merges.
+    pub fn follows(&self, task: TaskIx) -> Vec<TaskIx> {
+        let merged = self.tasks[task].merging.iter().flat_map(|merging| merging.sources.iter().copied());
+        self.tasks[task].from.iter().copied().chain(merged).collect()
+    }
+
     /// The steps that a task sees, oldest first.
     pub(crate) fn visible(&self, task: TaskIx, mode: ContextMode) -> Vec<TaskIx> {
         match mode {

@@ -105,6 +105,8 @@ pub struct State {
     pub(crate) affected: HashSet<TaskId>,
     /// The run whose outputs are taken where they would come out the same.
     pub(crate) reusable: Option<Arc<Reusable>>,
+    /// How many questions each task has asked so far, those that were undone included: a number is never used again.
+    pub(crate) questions: HashMap<TaskId, u32>,
 }
 
 /// What the fold writes, so that two states can be compared in words. The plan and what is remembered of it is left out.
@@ -154,6 +156,7 @@ impl State {
             given: HashMap::default(),
             affected: HashSet::default(),
             reusable: None,
+            questions: HashMap::default(),
             skip_gates: false,
             now: Timestamp::default(),
             ended: 0,
@@ -234,6 +237,11 @@ impl State {
             return None;
         }
         Some(self.asking())
+    }
+
+    /// Whether a task waits for a person's answer.
+    pub fn is_asking(&self) -> bool {
+        self.asking > 0
     }
 
     /// The tasks that wait for a person's answer.
@@ -318,6 +326,23 @@ impl State {
     /// Whether a task was told to stop.
     pub fn is_cancelling(&self, task: TaskIx) -> bool {
         self.tasks[task].cancelling.is_some()
+    }
+
+    /// When the time of a task is over, as far as it has one and has begun.
+    pub fn deadline(&self, task: TaskIx) -> Option<Timestamp> {
+        self.node(task).timeout.as_ref()?;
+        self.timers.armed(Alarm::Deadline(task))
+    }
+
+    /// The number of a task's last question.
+    pub fn question(&self, task: TaskIx) -> u32 {
+        self.questions.get(&self.tasks[task].id).copied().unwrap_or(0)
+    }
+
+    /// Knows that a task has asked so many questions, also those that are undone.
+    pub(crate) fn has_asked(&mut self, task: &TaskId, question: u32) {
+        let asked = self.questions.entry(task.clone()).or_insert(0);
+        *asked = (*asked).max(question);
     }
 
     /// What a gate asks, while it waits.

@@ -4,7 +4,7 @@ use super::shapes::{self, Journal};
 use super::{Mutations, damaged};
 use convoke_engine::budget::Spending;
 use convoke_engine::{Changes, compact, fold_into, replay};
-use convoke_model::{Event, JsonText, Payload, Stamped, TaskId, Usage};
+use convoke_model::{EffectKind, Event, JsonText, Payload, Stamped, TaskId, Usage};
 use convoke_plan::Plan;
 use convoke_schedule::Scheduler;
 use std::sync::Arc;
@@ -42,10 +42,24 @@ fn talk(task: &TaskId, attempt: u32, random: &mut convoke_testkit::Random) -> Ve
         }
         10..13 => Event::ToolCalled { task: task(), attempt, tool: format!("t{n}"), ms: n, failed: false },
         13 => Event::CallLost { task: task(), attempt, worst: usage(2) },
-        14 => Event::Blocked { task: task(), on: "slots".into() },
+        14 => Event::EffectCommitted {
+            task: task(),
+            attempt,
+            key: format!("k{n}"),
+            failed: false,
+            result: Some(Payload::Inline(JsonText::of(&n))),
+        },
+        15 => Event::EffectClaimed {
+            task: task(),
+            attempt,
+            key: format!("k{n}"),
+            kind: EffectKind::Call,
+            what: "w".into(),
+        },
+        16 => Event::Blocked { task: task(), on: "slots".into() },
         _ => Event::Noted { task: Some(task()), code: "x".into(), message: "y".into() },
     };
-    (0..random.below(12)).map(|_| one(random.below(16))).collect()
+    (0..random.below(12)).map(|_| one(random.below(18))).collect()
 }
 
 /// Everything that the owner of a run takes from its history, in words.

@@ -284,9 +284,12 @@ impl ClientHandler for Listener {
     }
 }
 
+/// The entry of a call's meta data that holds its idempotency key.
+pub(super) const IDEMPOTENCY: &str = "convoke/idempotency-key";
+
 /// What a server may tell a repetition by. Servers that do not know the key ignore it, as the protocol asks them to.
 fn idempotency(key: &str) -> RequestMetaObject {
     let mut meta = RequestMetaObject::new();
-    meta.0.0.insert("convoke/idempotency-key".to_owned(), key.into());
+    meta.0.0.insert(IDEMPOTENCY.to_owned(), key.into());
     meta
 }

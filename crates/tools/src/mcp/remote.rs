@@ -1,5 +1,6 @@
 //! A server that runs elsewhere and speaks streamable HTTP.
 
+use super::keyed::Keyed;
 use super::settings::{Means, Resolved, Secrets};
 use super::trouble::{self, Who};
 use convoke_model::{Class, Failure};
@@ -18,7 +19,7 @@ const LARGEST_MESSAGE: usize = 64 << 20;
 /// The way to a server, ready to be used.
 pub struct Remote {
     /// What speaks the protocol.
-    pub transport: StreamableHttpClientTransport<reqwest::Client>,
+    pub transport: StreamableHttpClientTransport<Keyed>,
     /// What must not appear in messages.
     pub secrets: Secrets,
 }
@@ -34,7 +35,7 @@ impl Remote {
             .custom_headers(headers?)
             .max_concurrent_requests(REQUESTS)
             .max_sse_event_size(LARGEST_MESSAGE);
-        let transport = StreamableHttpClientTransport::with_client(means.client()?, config);
+        let transport = StreamableHttpClientTransport::with_client(Keyed(means.client()?), config);
         Ok(Remote { transport, secrets: secrets.with(address.secrets) })
     }
 }

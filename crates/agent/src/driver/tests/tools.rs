@@ -6,6 +6,7 @@ use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
 use std::sync::atomic::AtomicBool;
 
 mod contracts;
+mod effects;
 mod reviewed;
 
 /// A provider that plays a list of replies and keeps what it was asked.

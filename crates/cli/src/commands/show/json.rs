@@ -6,7 +6,7 @@ use crate::failure::CommandFailure;
 use crate::reusing::explain;
 use convoke_engine::report::{AttemptReport, TaskReport};
 use convoke_model::synthesis::bare;
-use convoke_model::{JsonText, Payload, TaskId, Timestamp, Usage};
+use convoke_model::{Event, GateId, JsonText, Payload, TaskId, Timestamp, Usage};
 use serde_json::{Map, Value, json};
 
 /// What was used; a cost that is not known is null.
@@ -42,6 +42,7 @@ impl Shown {
             "output": self.value(report.output.as_ref())?,
             "failure": report.failure,
             "waiting": self.stored.waiting(),
+            "gates": self.stored.gates_json()?,
             "usage": usage(&report.usage),
             "budget": self.budget,
             "budgets": self.budgets,
@@ -79,6 +80,19 @@ impl Shown {
         Ok(record)
     }
 
+    /// Which questions of a task were answered, when, by whom and from where.
+    fn answers_json(&self, id: &TaskId) -> Option<Value> {
+        let answered = self.stored.events.iter().filter_map(|stamped| match &stamped.event {
+            Event::GateAnswered { task, question, by, from, .. } if task == id => Some(json!({
+                "gate": GateId { task: task.clone(), question: *question }.to_string(),
+                "by": by, "from": from, "at": stamped.at.rfc3339(),
+            })),
+            _ => None,
+        });
+        let answered: Vec<Value> = answered.collect();
+        (!answered.is_empty()).then_some(Value::Array(answered))
+    }
+
     fn task_json(
         &self,
         id: &TaskId,
@@ -107,8 +121,9 @@ impl Shown {
         put("decided", self.decided.get(id).map(|reason| json!(reason)));
         put("notes", self.task_notes_json(id));
         put("question", self.optional(task.ask.as_ref())?);
-        put("answer", self.optional(answer.map(|(answer, _)| answer))?);
+        put("answer", self.optional(answer.as_ref().map(|(answer, _)| *answer))?);
         put("answered_by", answer.map(|(_, by)| json!(by)));
+        put("answers", self.answers_json(id));
         let attempts: Result<Vec<_>, _> =
             task.attempts.iter().map(|attempt| self.attempt_json(attempt)).collect();
         put("attempts", Some(json!(attempts?)));

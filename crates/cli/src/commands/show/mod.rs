@@ -5,6 +5,7 @@ mod capacity;
 mod children;
 mod contract;
 mod conversation;
+mod effects;
 mod goal;
 mod json;
 mod metrics;
@@ -19,6 +20,7 @@ use crate::args::{Format, ShowArgs};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::gate;
 use crate::paint::Paint;
 use crate::stored::{self, Stored};
 use crate::view::PartialMerges;
@@ -78,6 +80,7 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     };
     let shown = Shown::open(console, &state, &run.0)?;
     match &args.task {
+        None if args.effects => shown.print_effects(console, &state, args.format)?,
         None => shown.print_run(console, args.format)?,
         Some(name) => match &args.kept {
             Some(kept) => shown.print_kept(console, name, kept, args.format)?,
@@ -174,9 +177,11 @@ impl Shown {
     }
 
     /// The last answer to a gate, and its author.
-    fn answer(&self, id: &TaskId) -> Option<(&Payload, &str)> {
+    fn answer(&self, id: &TaskId) -> Option<(&Payload, String)> {
         self.stored.events.iter().rev().find_map(|stamped| match &stamped.event {
-            Event::GateAnswered { task, answer, by } if task == id => Some((answer, by.as_str())),
+            Event::GateAnswered { task, answer, by, from, .. } if task == id => {
+                Some((answer, gate::author(by, from.as_deref())))
+            }
             _ => None,
         })
     }

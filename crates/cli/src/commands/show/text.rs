@@ -10,7 +10,7 @@ use crate::goal_request::origin;
 use crate::paint::Paint;
 use crate::view::{ABOVE, ShownFailures, State, format};
 use convoke_engine::report::{AttemptReport, TaskReport, TaskWord, ToolReport};
-use convoke_model::{BaseKind, Failure, JsonText, RunStatus, TaskId, Timestamp};
+use convoke_model::{BaseKind, Event, Failure, GateId, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -98,9 +98,9 @@ impl Shown {
         if self.status.is_end() {
             return Ok(text);
         }
-        for task in self.stored.waiting() {
-            let (task, ask) = self.stored.question(&task.0)?;
-            write!(text, "\n{}", gate::explain(&self.stored.run, &task, &ask)).expect("text takes text");
+        for question in self.stored.questions() {
+            let ask = self.stored.ask(&question)?;
+            write!(text, "\n{}", gate::explain(&self.stored.run, &question, &ask)).expect("text takes text");
         }
         Ok(text)
     }
@@ -145,6 +145,7 @@ impl Shown {
             section(&mut text, &format!("what attempt {} left", attempt.attempt), left.as_ref());
         }
         section(&mut text, "question", self.value(task.ask.as_ref())?.as_ref());
+        text.push_str(&self.answers_text(id));
         section(&mut text, "answer", self.value(self.answer(id).map(|(answer, _)| answer))?.as_ref());
         text.push_str(&self.below_text(id)?);
         if let Some(so_far) = self.so_far(id)? {
@@ -157,6 +158,22 @@ impl Shown {
 }
 
 impl Shown {
+    /// Which questions of a task were answered, when, by whom and from where.
+    fn answers_text(&self, id: &TaskId) -> String {
+        let mut text = String::new();
+        for stamped in &self.stored.events {
+            let Event::GateAnswered { task, question, by, from, .. } = &stamped.event else { continue };
+            if task != id {
+                continue;
+            }
+            let gate = GateId { task: task.clone(), question: *question };
+            let source = from.as_ref().map(|from| format!(" ({from})")).unwrap_or_default();
+            let at = stamped.at.rfc3339();
+            writeln!(text, "{gate} answered by {by}{source} at {at}").expect("text takes text");
+        }
+        text
+    }
+
     fn row(&self, id: &TaskId, task: &TaskReport, told: &ShownFailures) -> Result<String, CommandFailure> {
         let took = self.worked_on(task).map(format::duration).unwrap_or_default();
         let stands = word(task.state, self.status);

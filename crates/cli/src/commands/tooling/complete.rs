@@ -84,7 +84,7 @@ fn tasks(console: &Console, run: &str) -> Option<Vec<String>> {
 
 fn gates(console: &Console, run: &str) -> Option<Vec<String>> {
     let stored = Stored::open(&stored::for_reading(console), run).ok()?;
-    Some(stored.waiting().iter().map(ToString::to_string).collect())
+    Some(stored.questions().iter().map(|question| question.id.to_string()).collect())
 }
 
 /// A preset's name once its prefix was typed; before that, files are as likely, and the shell knows those. Bash takes the colon

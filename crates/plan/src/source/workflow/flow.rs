@@ -136,6 +136,7 @@ pub enum Backoff {
 #[allow(missing_docs)]
 pub enum OnUnknown {
     Retry,
+    Probe,
     Ask,
     Fail,
 }

@@ -4,6 +4,7 @@ use super::super::read::{self, Fields};
 use super::super::section::section;
 use super::super::text::{Spanned, Text};
 use crate::diagnostic::Span;
+use std::time::Duration;
 
 section! {
     /// `type: human_gate`.
@@ -16,9 +17,27 @@ section! {
         #[ignored_on(AGENT)]
         #[instead("a questions step has `choices` inside each question")]
         pub options: Vec<GateOption>,
+        /// the option that is taken when the time to answer is over; needs `timeout`
+        #[on(GATE)]
+        #[instead("a question of a questions step has its own `default`")]
+        pub default: Option<Spanned<String>>,
+        /// what happens when the time to answer is over: `default`, or `fail` (default `default` where a gate has one)
+        #[on(PEOPLE)]
+        pub on_timeout: Option<Spanned<OnTimeout>>,
         /// The question (template); `None` when it is missing (which is reported).
         pub prompt: Option<Text>,
-    }
+        /// The time to answer.
+        pub timeout_seconds: Option<Spanned<Duration>> => Seconds(1.0),
+    } judge read::people::judge_gate
+}
+
+/// What becomes of a question when the time to answer it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnTimeout {
+    /// The default is the answer.
+    Default,
+    /// The step fails, as if it had been refused.
+    Fail,
 }
 
 section! {
@@ -67,6 +86,10 @@ section! {
         /// where an abort goes (default `$end`)
         #[on(QUESTIONS)]
         pub abort_route: Option<Spanned<String>>,
+        /// What happens when the time to answer is over.
+        pub on_timeout: Option<Spanned<OnTimeout>>,
+        /// The time to answer.
+        pub timeout_seconds: Option<Spanned<Duration>> => Seconds(1.0),
         /// Shown before the first question (template).
         pub prompt: Option<Text>,
     } judge read::people::judge_questions

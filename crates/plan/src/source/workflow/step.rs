@@ -16,7 +16,7 @@ use super::super::shape::{Shape, WINDOW};
 use super::super::text::{Spanned, Text};
 use super::super::words::{CONTEXT_TIERS, EFFORTS};
 use super::{
-    Budget, Entry, ErrorRoute, GateStep, GoalStep, Join, Labels, Names, Need, OnUnknown, PhaseStep,
+    Budget, Entry, ErrorRoute, GateStep, GoalStep, Join, Labels, Names, Need, OnUnknown, PhaseStep, Probe,
     QuestionsStep, ReduceStep, Retry, Route, ScriptStep, SetStep, TerminateStep, ToolStep, VerifyStep,
     WaitStep, Worker, WorkflowStep,
 };
@@ -101,6 +101,9 @@ section! {
         /// what to do with an attempt that a crash cut off
         #[on(ALL)]
         pub on_unknown: Option<Spanned<OnUnknown>>,
+        /// how `on_unknown: probe` finds out whether a script or a tool had its effect
+        #[on(SCRIPT | TOOL)]
+        pub probe: Option<Probe>,
         /// whether the step may be repeated without harm
         #[on(ALL)]
         pub idempotent: Option<Spanned<bool>>,
@@ -139,6 +142,7 @@ impl Common {
             timeout: None,
             max_wait: None,
             on_unknown: None,
+            probe: None,
             idempotent: None,
             labels: Labels::default(),
             budget: None,
@@ -223,7 +227,7 @@ section! {
         #[on(AGENT)]
         pub output_mode: Option<Spanned<OutputMode>>,
         /// bound of the step in seconds
-        #[on(AGENT)]
+        #[on(AGENT | PEOPLE)]
         #[instead("use `timeout`, which every type of step has")]
         pub timeout_seconds: Option<Spanned<Duration>> => Seconds(1.0),
         /// bounds of the parts of a request (default the workflow's); of a script, `idle`: how long it may write nothing

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::super::read;
+use super::super::read::{self, Fields};
 use super::super::section::section;
 use super::super::settings::Timeouts;
 use super::super::shape::TEMPLATE_MAP;
 use super::super::text::{Spanned, Text};
-use super::{OutputSchema, References, Templates};
+use super::{Arguments, OutputSchema, References, Templates};
+use crate::diagnostic::Span;
 use crate::value::SetType;
 
 section! {
@@ -32,6 +33,9 @@ section! {
         /// standard input (default inherited)
         #[on(SCRIPT)]
         pub stdin: Option<Text>,
+        /// whether the command goes on when Convoke dies, to be attached to by `resume`; needs a `timeout`
+        #[on(SCRIPT)]
+        pub survive: Option<Spanned<bool>>,
         /// Directory (template), relative to the process.
         pub working_dir: Option<Text>,
         /// Schema of the JSON object on stdout; an empty one means any object.
@@ -39,6 +43,38 @@ section! {
         pub output: Option<OutputSchema>,
         /// How long it may write nothing (`idle`); it has no other parts.
         pub timeouts: Timeouts = Timeouts::default(),
+    }
+}
+
+section! {
+    /// `probe`: a command or a tool that says whether an effect happened. It must change nothing.
+    #[derive(Debug, Clone)]
+    pub struct Probe = "probe", "`probe`" {
+        /// program to run: exit code 0 says that it happened, 10 that it did not
+        pub command: Option<Text>,
+        /// its arguments; `{key}` stands for the idempotency key
+        pub args: Vec<Text> = Vec::new(),
+        /// further environment
+        #[by(read::work::references)]
+        pub env: References => TEMPLATE_MAP,
+        /// directory of the command
+        pub working_dir: Option<Text>,
+        /// standard input of the command
+        pub stdin: Option<Text>,
+        /// MCP server that has the tool (default the only one)
+        #[by(read::fixed::fixed)]
+        pub server: Option<Spanned<String>>,
+        /// tool to call: `true`, or `happened: true` in its result, says that it happened
+        #[by(read::fixed::fixed)]
+        pub tool: Option<Spanned<String>>,
+        /// what the tool is called with; a text `{key}` stands for the idempotency key
+        #[by(read::tool::arguments)]
+        pub arguments: Arguments => Map(&Any),
+        /// how long the answer may take (default 60 s)
+        pub timeout: Option<Spanned<Duration>>,
+    } with {
+        /// Place of the block.
+        pub span: Span = Fields::place,
     }
 }
 

@@ -31,7 +31,8 @@ fn raw_with_schema(cx: &mut Reader<'_>, fields: &Fields<'_>, step: &AgentStep) {
     }
 }
 
-fn two_timeouts(cx: &mut Reader<'_>, fields: &Fields<'_>) {
+/// A step has one limit of time, by whichever of its two names.
+pub fn two_timeouts(cx: &mut Reader<'_>, fields: &Fields<'_>) {
     if let (Some(_), Some(place)) = (fields.place_of("timeout"), fields.place_of("timeout_seconds")) {
         let message = format!("`timeout` and `timeout_seconds` of {} exclude one another", fields.owner);
         cx.error("workflow::excludes", message, place, "both mean the same");

@@ -1,0 +1,92 @@
+//! A step does not answer for the person that its run asks, however it starts the command.
+
+use crate::support::World;
+use crate::support::journal::Events;
+use serde_json::json;
+
+/// The run asks while a script of it tries to answer, in the given way. What it was told is in `said`, the codes in `codes`.
+fn trying(way: &str) -> World {
+    let convoke = env!("CARGO_BIN_EXE_convoke");
+    let world = World::with_workflow(&format!(
+        "
+workflow: {{name: w, entry_point: both}}
+parallel: [{{name: both, agents: [ask, sly]}}]
+agents:
+  - {{name: ask, type: human_gate, prompt: 'go?', options: [{{label: Y, value: y}}]}}
+  - {{name: sly, type: script, command: sh, args: [try.sh]}}
+output: {{said: '{{{{ both.outputs.ask.selected }}}}'}}
+"
+    ));
+    // It waits until its own run asks, and until the command, which may be nobody's child, has ended.
+    let script = format!(
+        "
+until {convoke} answer last --format json 2>/dev/null | grep -q ask~1; do sleep 0.02; done
+cat >inner.sh <<'END'
+{convoke} answer last both/ask y >>said 2>&1; echo $? >>codes
+{convoke} stop last >>said 2>&1; echo $? >>codes
+{convoke} guide last do it >>said 2>&1; echo $? >>codes
+{convoke} resume last --skip-gates >>said 2>&1; echo $? >>codes
+{convoke} prune >>said 2>&1; echo $? >>codes
+echo >done
+END
+{way}
+until [ -e done ]; do sleep 0.02; done
+"
+    );
+    world.write("try.sh", script);
+    world
+}
+
+#[track_caller]
+fn is_refused(way: &str) {
+    let world = trying(way);
+    world.convoke(&["run", "w.yaml"]).exits(5);
+    assert_eq!(world.read("codes"), "24\n24\n24\n24\n24\n", "{way}: {}", world.read("said"));
+    assert!(world.read("said").contains("started by a step of a run"), "{}", world.read("said"));
+    let run = world.run();
+    assert_eq!(Events::of(&world, &run).count("gate_answered"), 0, "{way}");
+    let ended = world.convoke(&["answer", &run, "both/ask", "y", "--resume"]).exits(0);
+    assert_eq!(ended.json(), json!({"said": "y"}), "a person may, from outside");
+}
+
+#[test]
+fn a_script_does_not_answer_its_own_gate() {
+    is_refused("sh inner.sh");
+}
+
+#[test]
+fn taking_the_mark_out_of_the_environment_does_not_help() {
+    is_refused("env -u CONVOKE_COMMAND sh inner.sh");
+    is_refused("env -i PATH=\"$PATH\" HOME=\"$HOME\" CONVOKE_STATE_DIR=\"$CONVOKE_STATE_DIR\" sh inner.sh");
+}
+
+#[test]
+fn a_session_of_its_own_does_not_help() {
+    is_refused("setsid env -u CONVOKE_COMMAND sh inner.sh");
+}
+
+#[test]
+fn a_double_fork_does_not_help() {
+    is_refused("(setsid env -u CONVOKE_COMMAND sh inner.sh </dev/null >/dev/null 2>&1 &) &");
+}
+
+#[test]
+fn nohup_does_not_help() {
+    is_refused("nohup env -u CONVOKE_COMMAND sh inner.sh >/dev/null 2>&1 &");
+}
+
+/// A step may start runs of its own, and look at runs.
+#[test]
+fn a_step_may_start_runs() {
+    let convoke = env!("CARGO_BIN_EXE_convoke");
+    let world = World::with_workflow(&format!(
+        "
+workflow: {{name: w, entry_point: s}}
+agents: [{{name: s, type: script, command: sh, args: [-c, '{convoke} run inner.yaml && {convoke} runs >/dev/null']}}]
+output: {{said: '{{{{ s.output.stdout }}}}'}}
+"
+    ));
+    world.write("inner.yaml", "workflow: {name: i, entry_point: a}\nagents: [{name: a, type: set, value: '1'}]\noutput: {n: '{{ a.output }}'}\n");
+    let said = world.convoke(&["run", "w.yaml"]).exits(0).json();
+    assert!(said["said"].to_string().contains('n'), "{said}");
+}
