@@ -13,6 +13,8 @@ impl State {
         self.phases_superseded(&forked.change.superseded);
         self.given.extend(forked.set.iter().map(|set| (set.task.clone(), set.output.clone())));
         for task in self.tasks.indices() {
+            // A command that goes on without an engine belongs to the other run.
+            self.tasks[task].detached = false;
             let runs = self.tasks[task].state == TaskState::Running;
             if runs || self.tasks[task].outcome_unknown {
                 self.running -= u32::from(runs);
