@@ -123,7 +123,7 @@ fn history(plan: &Arc<Plan>, agents: u64, turns: u64) -> impl Iterator<Item = Ev
     let items: Vec<u64> = (0..agents).collect();
     let begin = [
         Event::RunStarted(Box::new(started(plan, json!({ "items": items })))),
-        Event::RunOwned { epoch: 1, pid: 1, host: "measured".into() },
+        Event::RunOwned { epoch: 1, pid: 1, host: "measured".into(), uptime: None },
         Event::FannedOut {
             task: TaskId("work".into()),
             count: agents as u32,

@@ -112,7 +112,7 @@ pub fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journa
             limits: Limits::default(),
         },
         leftovers: Arc::new(|_, _| {}),
-        clock: Clock::system(),
+        clock: Clock::starting_at(convoke_model::Timestamp(1)),
         capacity: None,
         projects: Default::default(),
     }

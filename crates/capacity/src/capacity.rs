@@ -1,6 +1,6 @@
 //! One process's handle to the shared table: opening, leaving, and what both need.
 
-use crate::clock::{BootClock, Clock, nanoseconds};
+use crate::clock::{Clock, MachineClock, nanoseconds};
 use crate::error::Error;
 use crate::join;
 use crate::kernel::Facts;
@@ -44,7 +44,7 @@ impl Default for Options {
             stuck_after: Duration::from_secs(1),
             max_call_time: Duration::from_secs(600),
             margin: Duration::from_secs(10),
-            clock: Clock::Boot,
+            clock: Clock::Machine,
         }
     }
 }
@@ -62,7 +62,7 @@ pub struct Capacity {
     pub(crate) mapping: Mapping,
     pub(crate) own: ProcessKey,
     pub(crate) facts: Facts,
-    pub(crate) clock: BootClock,
+    pub(crate) clock: MachineClock,
     pub(crate) options: Options,
     pub(crate) rescue: Mutex<()>,
 }
@@ -70,7 +70,7 @@ pub struct Capacity {
 impl Capacity {
     /// Takes part in the table at this path, which is made if there is none of this boot.
     pub fn open(path: &Path, identity: &Identity, options: Options) -> Result<Self, Error> {
-        let clock = BootClock::new(options.clock.clone());
+        let clock = MachineClock::new(options.clock.clone());
         let facts = Facts::own(clock.offset());
         Self::open_as(path, identity, options, facts)
     }
@@ -82,7 +82,7 @@ impl Capacity {
         options: Options,
         facts: Facts,
     ) -> Result<Self, Error> {
-        let clock = BootClock::new(options.clock.clone());
+        let clock = MachineClock::new(options.clock.clone());
         let now = clock.now();
         let (mapping, own) =
             Mapping::open(path, options.stuck_after, |mapping| join::join(mapping, &facts, identity, now))?;
@@ -104,7 +104,7 @@ impl Capacity {
         Ok(())
     }
 
-    /// Nanoseconds since boot, on the clock that all times of the table are on.
+    /// Nanoseconds on the clock that all times of the table are on.
     pub fn now(&self) -> u64 {
         self.clock.now()
     }

@@ -34,7 +34,7 @@ pub struct Lease {
     pub(crate) index: u32,
     /// The fencing token: larger than that of every lease before.
     pub token: u64,
-    /// When it was granted, in nanoseconds on the boot clock; counted from before it was asked for.
+    /// When it was granted, in nanoseconds on the monotonic clock; counted from before it was asked for.
     pub granted_at: u64,
 }
 

@@ -46,7 +46,7 @@ pub struct OpenOffer {
     pub offer: Offer,
     /// Process id of its owner.
     pub owner: u32,
-    /// When it was offered, on the boot clock.
+    /// When it was offered, on the monotonic clock.
     pub offered_at: u64,
 }
 

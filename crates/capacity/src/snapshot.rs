@@ -5,7 +5,7 @@
 
 use crate::capacity::Capacity;
 use crate::cells::Vector;
-use crate::clock::{BootClock, Clock};
+use crate::clock::{Clock, MachineClock};
 use crate::error::Error;
 use crate::extents::Table;
 use crate::kernel::{self, Facts};
@@ -36,7 +36,7 @@ impl Capacity {
     /// The table at this path, seen by a process that takes no part; `None` if there is none of this boot.
     pub fn observe(path: &Path) -> Result<Option<Snapshot>, Error> {
         let Some(mapping) = Mapping::look(path)? else { return Ok(None) };
-        let clock = BootClock::new(Clock::Boot);
+        let clock = MachineClock::new(Clock::Machine);
         let facts = Facts::own(clock.offset());
         let judge = Judge { mapping: &mapping, own: None, facts: &facts };
         Ok(Some(Camera { judge, now: clock.now() }.take()))

@@ -1,12 +1,52 @@
-//! The wall clock, for names and messages. A run's own times are the engine's.
+//! The wall clock, for names and messages, and what the machine says about time. A run's own times are the engine's.
 
-use convoke_model::Timestamp;
+use crate::env;
+use convoke_engine::Machine;
+use convoke_model::{Timestamp, Uptime, clock_offset};
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The time now.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// What the machine says about time, for the clock of a run.
+pub fn machine(boot: &str) -> Machine {
+    let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+    let shift = clock_offset(&offsets, "boottime") - clock_offset(&offsets, "monotonic");
+    let awake = nanoseconds(ClockId::Monotonic) - clock_offset(&offsets, "monotonic");
+    let asleep = move || asleep(shift) + pretended_sleep();
+    let micros = (Duration::from_nanos(awake.unsigned_abs()) + asleep()).as_micros() as u64;
+    let wall = Timestamp(now().0.saturating_add_signed(pretended_jump()));
+    Machine { wall, uptime: Uptime { boot: boot.to_owned(), micros }, asleep: Arc::new(asleep) }
+}
+
+/// How long the machine has been suspended since it booted: one clock goes on meanwhile and the other stands still. The second
+/// is read last, so that a pause between the two makes this less and never more.
+fn asleep(shift: i64) -> Duration {
+    let with = nanoseconds(ClockId::Boottime) - shift;
+    Duration::from_nanos((with - nanoseconds(ClockId::Monotonic)).max(0).unsigned_abs())
+}
+
+fn nanoseconds(clock: ClockId) -> i64 {
+    let time = clock_gettime(clock);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// Tests of a program with debug assertions move the date of a run's clock, by microseconds.
+fn pretended_jump() -> i64 {
+    let seconds = cfg!(debug_assertions).then(|| env::get_filled(env::TEST_CLOCK_JUMP)).flatten();
+    seconds.and_then(|text| text.parse::<i64>().ok()).unwrap_or(0) * 1_000_000
+}
+
+/// The same for suspensions: a file holds how many seconds the machine has slept.
+fn pretended_sleep() -> Duration {
+    let file = cfg!(debug_assertions).then(|| env::get_filled(env::TEST_CLOCK_SLEPT)).flatten();
+    let text = file.and_then(|file| std::fs::read_to_string(file).ok());
+    Duration::from_secs(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0))
 }
 
 /// A moment before another.

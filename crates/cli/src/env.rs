@@ -45,6 +45,10 @@ pub const EDITOR: [&str; 2] = ["VISUAL", "EDITOR"];
 /// The author of answers to gates, for the record.
 pub const USER: &str = "USER";
 
+/// Seconds by which tests move the date of a run's clock. Only a program with debug assertions reads it, so it is not listed.
+pub const TEST_CLOCK_JUMP: &str = "CONVOKE_TEST_CLOCK_JUMP";
+/// A file that says how many seconds the machine has slept; as above.
+pub const TEST_CLOCK_SLEPT: &str = "CONVOKE_TEST_CLOCK_SLEPT";
 /// The failpoint at which the program dies, `NAME` or `NAME:N` for the N-th time; only in a build for tests, so it is not listed.
 #[cfg(debug_assertions)]
 pub const FAILPOINT: &str = "CONVOKE_FAILPOINT";

@@ -186,6 +186,18 @@ fn attempts(world: &World, run: &str) -> usize {
     events.lines().filter(|line| line.contains("\"attempt_started\"")).count()
 }
 
+/// Whether every listing says that the run waits for room on its disk.
+fn is_blocked(world: &World, run: &str) {
+    let shown = world.convoke(&["show", run, "--format", "json"]).exits(0).json();
+    assert_eq!((&shown["status"], &shown["blocked"]), (&json!("blocked"), &json!("disk")));
+    let text = world.convoke(&["show", run]).exits(0).stdout;
+    assert!(text.contains("blocked   no space left on the disk of its state folder"), "{text}");
+    let listed = world.convoke(&["runs", "--status", "blocked", "--format", "json"]).exits(0).json();
+    assert_eq!((&listed[0]["id"], &listed[0]["blocked"]), (&json!(run), &json!("disk")));
+    let table = world.convoke(&["runs"]).exits(0).stdout;
+    assert!(table.contains("blocked (disk)"), "{table}");
+}
+
 #[test]
 fn a_disk_that_stays_full_stops_the_run_and_nothing_is_lost() {
     let Some((world, disk)) = on_a_small_disk("1") else { return };
@@ -196,8 +208,12 @@ fn a_disk_that_stays_full_stops_the_run_and_nothing_is_lost() {
     let run = world.run();
     world.convoke(&["verify", &run]).exits(0);
     world.convoke(&["show", &run]).exits(0);
+    is_blocked(&world, &run);
+    let last = world.convoke(&["events", &run]).exits(0).stdout;
+    assert!(last.trim_end().ends_with("interrupted by a full disk"), "the ballast had room for it: {last}");
 
     disk.remount("size=64m");
+    is_blocked(&world, &run);
     assert_eq!(world.convoke(&["resume", &run]).exits(0).json(), json!({"count": 10}));
     let after = world.read("ran.log");
     let again = after.lines().count() - 10;
@@ -214,6 +230,8 @@ fn a_full_disk_pauses_the_run_which_goes_on_by_itself() {
     assert!(ran < 10, "the disk was full before the end: {ran}");
     assert_eq!(ran, attempts(&world, &run), "nothing runs that is not on disk");
     world.convoke(&["verify", &run]).exits(0);
+    is_blocked(&world, &run);
+    assert!(disk.path().join("state/runs").join(&run).join("ballast").exists(), "room for its last words");
 
     disk.remount("size=64m");
     assert_eq!(process.wait().exits(0).mentions(&["the run goes on"]).json(), json!({"count": 10}));

@@ -17,6 +17,8 @@ mod corpus_like;
 mod diff;
 mod doctor;
 mod effects;
+#[cfg(debug_assertions)]
+mod failpoints;
 mod forking;
 mod gates;
 mod goal_budgets;

@@ -133,6 +133,11 @@ pub enum What {
         /// The inbox message.
         message: Option<MessageId>,
     },
+    /// The machine was suspended.
+    Slept {
+        /// For how long.
+        time: Duration,
+    },
     /// A message was left in the inbox, and its author waits.
     Mailed,
     /// No person answers gates any more: the run parks when nothing else is left.

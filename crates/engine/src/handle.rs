@@ -3,7 +3,7 @@
 use crate::capacity::metrics::Metrics;
 use crate::clock::Clock;
 use crate::fact::{Fact, What};
-use convoke_journal::Reply;
+use convoke_journal::{Blocked, Reply};
 use convoke_model::{Answer, Stamped, TaskId};
 use convoke_plan::template::Cancellation;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub enum Notice {
     Paused {
         /// What is wrong, as the journal says it.
         why: String,
+        /// What of the machine it waits for.
+        on: Blocked,
         /// How long the run waits.
         at_most: Duration,
     },

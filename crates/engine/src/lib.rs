@@ -38,7 +38,7 @@ pub use capacity::{
     Metrics, Permits, Queue, RequestNo, Return, ServiceLimit, Shared, Stated, TenantLimit, Terms, Want,
     midnight,
 };
-pub use clock::Clock;
+pub use clock::{Clock, Machine};
 pub use convoke_journal::Reply;
 pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
 pub use error::EngineError;

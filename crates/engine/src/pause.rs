@@ -1,15 +1,17 @@
 //! A journal that takes nothing for now: the disk is full, or another process has the file.
 //!
 //! The run pauses where it is. What runs goes on to its end, nothing is launched, and no attempt gets a further call,
-//! because every permit is an answer to a fact that waits here. When the append succeeds the run goes on by itself. The wait has
-//! a bound, and an interrupt ends it at once; then the journal is what it was before the append.
+//! because every permit is an answer to a fact that waits here. When the append succeeds the run goes on by itself. Meanwhile the
+//! owner's lock file says that the run is blocked, and on what: the journal cannot. The wait has a bound, and an interrupt ends it at
+//! once; then the journal is what it was before the append, with a last word that the ballast had room for, and the run stays
+//! listed as blocked until it is resumed.
 
 use crate::error::EngineError;
 use crate::fact::What;
 use crate::handle::Notice;
 use crate::run::Run;
 use convoke_failpoint::failpoint;
-use convoke_journal::{Append, Error};
+use convoke_journal::{Append, Blocked, Error};
 use convoke_model::{Event, Stamped};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -43,6 +45,7 @@ impl Run {
                 Err(error) if error.may_pass() => {
                     let since = pause.get_or_insert_with(|| self.begin_pause(&error)).since;
                     if !self.wait_for_another_try(since + self.patience).await {
+                        self.last_words(&error).await;
                         return Err(error.into());
                     }
                 }
@@ -67,7 +70,10 @@ impl Run {
 
     fn begin_pause(&self, error: &Error) -> Pause {
         let why = error.to_string();
-        self.tell(Notice::Paused { why: why.clone(), at_most: self.patience });
+        if let Some(on) = error.blocks() {
+            self.say_blocked(Some(on));
+            self.tell(Notice::Paused { why: why.clone(), on, at_most: self.patience });
+        }
         Pause { since: Instant::now(), why }
     }
 
@@ -96,9 +102,38 @@ impl Run {
         true
     }
 
+    /// Nothing depends on it, and the next append waits for it in the same queue.
+    fn say_blocked(&self, on: Option<Blocked>) {
+        self.writer.ask(move |journal| {
+            if let Ok(journal) = journal {
+                journal.blocked(on);
+            }
+        });
+    }
+
+    /// Records that the run stops, in the room that was kept for it. What the failed append held stays out: nothing of it was done.
+    async fn last_words(&self, error: &Error) {
+        let Some(Blocked::Disk) = error.blocks() else { return };
+        let (at, by) = (self.clock.now(), "a full disk".to_owned());
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.writer.ask(move |journal| {
+            if let Ok(journal) = journal
+                && journal.next_seq() > 1
+            {
+                journal.spend_ballast();
+                let last = Stamped { seq: journal.next_seq(), at, event: Event::RunInterrupted { by } };
+                // Where even this finds no room, the journal ends as after a kill.
+                journal.append(&[last], &[], &[]).ok();
+            }
+            let _ = reply.send(());
+        });
+        let _ = answer.await;
+    }
+
     /// Tells people, and leaves a line in the journal: the time is missing in every duration else.
     fn resume(&mut self, pause: &Pause) {
         let seconds = pause.since.elapsed().as_secs();
+        self.say_blocked(None);
         self.tell(Notice::Resumed { seconds });
         if self.core.scheduler.finished().is_none() {
             let message = format!("the run paused for {seconds} s: {}", pause.why);

@@ -196,6 +196,11 @@ impl Run {
             facts.extend(self.messages().await);
         }
         self.expire_grace();
+        if let Some(slept) = self.clock.wake_up() {
+            // First of all: nothing may time out by a night in which nothing could run.
+            self.tenure.doubt();
+            facts.insert(0, Fact { at: self.clock.now(), what: What::Slept { time: slept } });
+        }
         if let Some(crowd) = self.crowd() {
             facts.insert(0, crowd); // what ends in this turn gives back for others
         }
@@ -321,7 +326,6 @@ impl Run {
             let _ = reply.send(journal.and_then(|journal| journal.recover(RULES)));
         });
         let history = answer.await.map_err(|_| convoke_journal::Error::Closed)??;
-        failpoint!("engine.cut_off.history_read");
         let scheduler = crate::setup::fold_into(self.core.scheduler.begun_anew(), history)?;
         self.core.continue_from(scheduler);
         Ok(())

@@ -104,13 +104,14 @@ pub struct Options {
 pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let history = setup.journal.recover(RULES)?;
     let snapshots = Keeper::new(setup.journal.snapshot_taker(), &history);
-    let last = history.last().map(|event| event.at).unwrap_or_default();
-    let clock = setup.clock.not_before(last);
+    let clock = setup.clock.after(&history);
+    let now = clock.now();
     failpoint!("engine.prepare.history_read");
     let survivors = end_leftovers(&history, &*setup.leftovers);
     failpoint!("engine.prepare.leftovers_ended");
     let Options { pid, host, .. } = &setup.options;
-    let owned = Event::RunOwned { epoch: setup.journal.epoch(), pid: *pid, host: host.clone() };
+    let (epoch, uptime) = (setup.journal.epoch(), clock.uptime(now));
+    let owned = Event::RunOwned { epoch, pid: *pid, host: host.clone(), uptime };
     let machine = setup.options.limits.machine.clone().filter(|_| setup.capacity.is_some());
     let limits = Limits { machine, seed: (*pid).into(), ..setup.options.limits.clone() };
     let beginning = Beginning::of(
@@ -134,9 +135,10 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let (watchers, watch) = unbounded_channel();
     let store = Store::of(writer.clone());
     let seen = seen(&setup.projects, &store);
-    let (mut core, opening) = beginning.core(store, seen, clock.now())?;
+    let (mut core, opening) = beginning.core(store, seen, now)?;
     core.same_places = crate::project::same_places(&setup.projects);
-    let handle = Handle { facts: sender, clock, rendering: core.scheduler.cancellation().clone() };
+    let handle =
+        Handle { facts: sender, clock: clock.clone(), rendering: core.scheduler.cancellation().clone() };
     let client =
         setup.capacity.map(|shares| CapacityClient::start(shares.table, shares.time_to_live, handle.clone()));
     let tenure = Arc::new(Tenure::new(writer.clone()));

@@ -14,24 +14,30 @@ const GOOD_FOR: Duration = Duration::from_millis(500);
 
 pub(crate) struct Tenure {
     writer: Arc<Writer>,
-    confirmed: Mutex<Instant>,
+    /// When; `None` if it must be asked for again.
+    confirmed: Mutex<Option<Instant>>,
 }
 
 impl Tenure {
     /// The journal was opened, so the run is ours.
     pub fn new(writer: Arc<Writer>) -> Tenure {
-        Tenure { writer, confirmed: Mutex::new(Instant::now()) }
+        Tenure { writer, confirmed: Mutex::new(Some(Instant::now())) }
     }
 
     /// A commit went through, so it still is.
     pub fn note(&self) {
-        *self.confirmed.lock().expect("nobody panics while holding it") = Instant::now();
+        *self.confirmed.lock().expect("nobody panics while holding it") = Some(Instant::now());
+    }
+
+    /// The machine was suspended: whatever was known is asked for again before anything is sent.
+    pub fn doubt(&self) {
+        *self.confirmed.lock().expect("nobody panics while holding it") = None;
     }
 
     /// Fails if another process drives the run.
     pub async fn confirm(&self) -> Result<(), Error> {
         let confirmed = *self.confirmed.lock().expect("nobody panics while holding it");
-        if confirmed.elapsed() < GOOD_FOR {
+        if confirmed.is_some_and(|confirmed| confirmed.elapsed() < GOOD_FOR) {
             return Ok(());
         }
         let (reply, answer) = tokio::sync::oneshot::channel();

@@ -3,6 +3,7 @@
 //! One program for all files: each program more is linked, and compiles what they share, once more.
 
 mod architecture;
+mod clock;
 mod common;
 mod conversations;
 mod full_disk;

@@ -1,7 +1,8 @@
 //! Room for the last words on a full disk.
 //!
-//! A file of 64 KiB that is given up when the disk is full, so that the run can still record that it stops. It comes
-//! back when there is room again, and it goes with its owner. Losing it is harmless, so its own errors are dropped.
+//! A file of 64 KiB that is given up when a run on a full disk stops, so that it can still record that. A run that waits for room
+//! keeps it: an append that is tried again must find room of its own, or the run would go on with none for its last words. The
+//! ballast comes back when there is room again, and it goes with its owner. Losing it is harmless, so its own errors are dropped.
 
 use convoke_failpoint::failpoint;
 use std::fs::{self, OpenOptions};

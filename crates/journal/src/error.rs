@@ -3,7 +3,7 @@
 //! `DiskFull` and `Busy` may pass; `Poisoned` and `Fenced` end this owner but not the run; `Damaged`, `Lost` and
 //! `Corrupt` need a person. No variant is made by reading a message.
 
-use crate::Held;
+use crate::{Blocked, Held};
 use convoke_model::{Digest, RunId};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -240,6 +240,11 @@ pub enum Unsuitable {
     /// Locks and shared memory do not reach across machines.
     #[error("it lies on a network file system ({0}), where locks cannot be relied upon")]
     Network(&'static str),
+    /// Nothing is known of its locks.
+    #[error(
+        "it lies on a file system in user space ({0}) that is not known to be of this machine alone, so locks cannot be relied upon"
+    )]
+    UserSpace(String),
 }
 
 /// What can be wrong with a blob.
@@ -259,9 +264,21 @@ impl Error {
         matches!(self, Error::DiskFull { .. } | Error::Busy { .. })
     }
 
+    /// What a run waits for while this lasts.
+    pub fn blocks(&self) -> Option<Blocked> {
+        match self {
+            Error::DiskFull { .. } => Some(Blocked::Disk),
+            Error::Busy { .. } => Some(Blocked::Lock),
+            _ => None,
+        }
+    }
+
     /// What a person could do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
+            Error::StateDir { why: Unsuitable::Network(_) | Unsuitable::UserSpace(_), .. } => {
+                "choose a folder on a disk of this machine: `--state-dir`, CONVOKE_STATE_DIR or `state_dir` of the configuration"
+            }
             Error::StateDir { .. } => "choose another folder for state",
             Error::Owned { .. } => "wait for it, or stop that process first",
             Error::Poisoned { .. } => {

@@ -3,7 +3,7 @@
 //! Everything here may block on a disk; the engine calls it through [`Writer`](crate::Writer). Both implementations
 //! pass the same conformance suite.
 
-use crate::{Error, InboxMessage, MessageId, SnapshotTaker};
+use crate::{Blocked, Error, InboxMessage, MessageId, SnapshotTaker};
 use convoke_model::{Blob, Digest, JsonText, Stamped};
 
 /// The ordered, durable list of a run's events, with its blobs and its inbox.
@@ -49,6 +49,12 @@ pub trait Journal: Send {
     fn beat(&mut self) -> Result<(), Error> {
         Ok(())
     }
+
+    /// Says why nothing can be appended for now, or that this is over, where others look for it. Needs no room on the disk.
+    fn blocked(&mut self, _why: Option<Blocked>) {}
+
+    /// Gives up what was kept for the last words of a run that stops on a full disk: the next append may use it.
+    fn spend_ballast(&mut self) {}
 
     /// Whether something may have arrived in the inbox since the last [`take_inbox`](Journal::take_inbox). Cheap.
     fn inbox_changed(&mut self) -> bool;

@@ -21,6 +21,7 @@
 mod ballast;
 pub mod disk;
 mod error;
+mod file_system;
 mod inbox;
 mod index;
 mod journal;
@@ -37,11 +38,12 @@ mod tip;
 mod writer;
 
 pub use error::{Error, Missing, Unsuitable};
+pub use file_system::{FileSystem, Probe};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
-pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, summarize};
+pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, stands, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
-pub use owner::{Held, Owner, live_owner};
+pub use owner::{Blocked, Held, Owner, blocked, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{

@@ -9,12 +9,13 @@ use crate::disk;
 use crate::state::private_file;
 use crate::{Error, StateDir};
 use convoke_failpoint::failpoint;
-use convoke_model::RunId;
+use convoke_model::{RunId, clock_offset};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -47,6 +48,38 @@ pub struct Held {
     /// date leave alone.
     #[serde(default)]
     pub beat: Option<u64>,
+    /// Why the run waits for the machine, where it does. Stays when the owner ends, until the next one comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blocked>,
+}
+
+/// What of the machine a run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blocked {
+    /// Room on the disk.
+    Disk,
+    /// A file of the run that another process holds locked.
+    Lock,
+}
+
+impl Blocked {
+    /// The word for people and files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Blocked::Disk => "disk",
+            Blocked::Lock => "lock",
+        }
+    }
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Blocked::Disk => "no space left on the disk of its state folder",
+            Blocked::Lock => "another process holds its journal locked",
+        })
+    }
 }
 
 impl fmt::Display for Held {
@@ -70,6 +103,13 @@ pub fn live_owner(state: &StateDir, run: &RunId) -> Result<Option<Held>, Error> 
     }
 }
 
+/// What a run waits for, or waited for when its last owner ended; `None` if it waits for nothing.
+///
+/// A run on a full disk cannot say so in its journal. The lock file has its place on the disk already, and is written over.
+pub fn blocked(state: &StateDir, run: &RunId) -> Option<Blocked> {
+    File::open(lock_path(&state.run_dir(run))).ok().and_then(|file| read_holder(&file).blocked)
+}
+
 /// Holds a run without a driving process, without becoming its owner; `None` if a process drives it.
 pub(crate) fn claim(dir: &Path) -> Result<Option<File>, Error> {
     let path = lock_path(dir);
@@ -87,6 +127,7 @@ pub(crate) struct OwnerLock {
     file: File,
     path: PathBuf,
     owner: Owner,
+    blocked: Cell<Option<Blocked>>,
 }
 
 impl OwnerLock {
@@ -98,7 +139,7 @@ impl OwnerLock {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if is_at(&file, &path) => {
                     failpoint!("owner.lock.taken");
-                    return OwnerLock { file, path, owner: owner.clone() }.announced(None);
+                    return OwnerLock::new(file, path, owner).announced(None);
                 }
                 Ok(()) => continue,
                 Err(Errno::WOULDBLOCK) => {}
@@ -113,6 +154,15 @@ impl OwnerLock {
         Err(Error::Owned { run: run.clone(), holder: Held::default() })
     }
 
+    fn new(file: File, path: PathBuf, owner: &Owner) -> OwnerLock {
+        OwnerLock { file, path, owner: owner.clone(), blocked: Cell::new(None) }
+    }
+
+    /// Says what the run waits for, from the next announcement on.
+    pub fn block(&self, why: Option<Blocked>) {
+        self.blocked.set(why);
+    }
+
     /// Writes the owner's epoch into the file, now that it is known.
     pub fn announce(&self, epoch: u64) -> Result<(), Error> {
         self.write(&self.held(Some(epoch)))
@@ -120,7 +170,7 @@ impl OwnerLock {
 
     /// What is to be read in the file now.
     fn held(&self, epoch: Option<u64>) -> Held {
-        Held { owner: Some(self.owner.clone()), epoch, beat: Some(monotonic()) }
+        Held { owner: Some(self.owner.clone()), epoch, beat: Some(monotonic()), blocked: self.blocked.get() }
     }
 
     /// Takes the run from an owner that has been silent for longer than the lease. That one keeps its lock, on a file that
@@ -152,7 +202,7 @@ impl OwnerLock {
         let file = private_file(&fresh)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|errno| Error::io("lock", &fresh)(errno.into()))?;
-        let lock = OwnerLock { file, path: path.clone(), owner: owner.clone() }.announced(None)?;
+        let lock = OwnerLock::new(file, path.clone(), owner).announced(None)?;
         failpoint!("owner.seize.lock_made");
         std::fs::rename(&fresh, &path).map_err(Error::io("replace", &path))?;
         failpoint!("owner.seize.lock_replaced");
@@ -174,9 +224,13 @@ impl OwnerLock {
 
 impl Drop for OwnerLock {
     fn drop(&mut self) {
-        // Only for processes that look: an empty file says at once that there is no owner.
+        // Only for processes that look: an empty file says at once that there is no owner. A run that is blocked stays so, in
+        // bytes that the file has already.
         failpoint!("owner.lock.before_release");
-        self.file.set_len(0).ok();
+        match self.blocked.get() {
+            Some(_) => drop(self.write(&Held { blocked: self.blocked.get(), ..Held::default() })),
+            None => drop(self.file.set_len(0)),
+        }
         failpoint!("owner.lock.emptied");
     }
 }
@@ -207,8 +261,11 @@ impl Held {
 
 /// Milliseconds of a clock that all processes of this boot share.
 fn monotonic() -> u64 {
+    // A time namespace shifts it for the processes inside.
+    let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
     let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.unsigned_abs() * 1000 + now.tv_nsec.unsigned_abs() / 1_000_000
+    let nanoseconds = now.tv_sec * 1_000_000_000 + now.tv_nsec - clock_offset(&offsets, "monotonic");
+    nanoseconds.unsigned_abs() / 1_000_000
 }
 
 fn is_alive(pid: u32) -> bool {
@@ -245,6 +302,32 @@ mod tests {
         Owner { pid: std::process::id(), start: None, host: "here".into(), boot: "b".into() }
     }
 
+    fn epoch_1() -> Held {
+        Held { epoch: Some(1), ..Held::default() }
+    }
+
+    #[test]
+    fn a_blocked_run_stays_so_until_its_next_owner_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path()).unwrap();
+        let run = RunId("r".into());
+        let dir = state.make_run_dir(&run).unwrap();
+        let lock = OwnerLock::take(&run, &dir, &me()).unwrap();
+        assert_eq!(blocked(&state, &run), None);
+        lock.block(Some(Blocked::Disk));
+        lock.announce(1).unwrap();
+        let length = std::fs::metadata(lock_path(&dir)).unwrap().len();
+        assert_eq!(blocked(&state, &run), Some(Blocked::Disk));
+        drop(lock);
+        assert_eq!(blocked(&state, &run), Some(Blocked::Disk), "nothing drives it, and it waits");
+        assert!(std::fs::metadata(lock_path(&dir)).unwrap().len() <= length, "it needs no more room");
+        assert_eq!(live_owner(&state, &run).unwrap(), None);
+        let lock = OwnerLock::take(&run, &dir, &me()).unwrap();
+        assert_eq!(blocked(&state, &run), None);
+        drop(lock);
+        assert_eq!(blocked(&state, &run), None);
+    }
+
     #[test]
     fn a_second_owner_is_told_who_the_first_is() {
         let dir = tempfile::tempdir().unwrap();
@@ -261,7 +344,7 @@ mod tests {
     #[test]
     fn a_stale_name_in_the_file_is_no_owner() {
         let dir = tempfile::tempdir().unwrap();
-        let dead = Held { owner: Some(Owner { pid: 999_999_999, ..me() }), epoch: Some(1), beat: None };
+        let dead = Held { owner: Some(Owner { pid: 999_999_999, ..me() }), ..epoch_1() };
         std::fs::write(lock_path(dir.path()), serde_json::to_vec(&dead).unwrap()).unwrap();
         let lock = OwnerLock::take(&RunId("r".into()), dir.path(), &me()).unwrap();
         assert_eq!(read_holder(&File::open(&lock.path).unwrap()).owner, Some(me()));
@@ -269,10 +352,9 @@ mod tests {
 
     #[test]
     fn a_process_of_another_boot_is_not_believed() {
-        let earlier = Held { owner: Some(Owner { boot: "a".into(), ..me() }), epoch: Some(1), beat: None };
+        let earlier = Held { owner: Some(Owner { boot: "a".into(), ..me() }), ..epoch_1() };
         assert!(!earlier.is_settled(&me()));
-        let elsewhere =
-            Held { owner: Some(Owner { host: "there".into(), ..me() }), epoch: Some(1), beat: None };
+        let elsewhere = Held { owner: Some(Owner { host: "there".into(), ..me() }), ..epoch_1() };
         assert!(elsewhere.is_settled(&me()));
     }
 

@@ -4,6 +4,7 @@
 //! owner only, and the folder is one on which locks, shared memory and renames keep their promises.
 
 use crate::disk;
+use crate::file_system::{FileSystem, Probe};
 use crate::run_id::is_safe;
 use crate::{Error, Unsuitable};
 use convoke_failpoint::failpoint;
@@ -21,9 +22,14 @@ pub struct StateDir(PathBuf);
 impl StateDir {
     /// Opens a state folder for writing, making it if it is not there; refuses one that is not safe.
     pub fn open(path: impl Into<PathBuf>) -> Result<StateDir, Error> {
+        StateDir::open_on(path, &FileSystem::of)
+    }
+
+    /// As [`StateDir::open`], with another way to find out what the folder lies on.
+    pub fn open_on(path: impl Into<PathBuf>, probe: &Probe) -> Result<StateDir, Error> {
         let path = path.into();
         let runs = path.join("runs");
-        prepare(&path, &runs).map_err(|why| Error::StateDir { path: path.clone(), why })?;
+        prepare(&path, &runs, probe).map_err(|why| Error::StateDir { path: path.clone(), why })?;
         Ok(StateDir(path))
     }
 
@@ -175,12 +181,12 @@ pub fn replace_durably(path: &Path, content: &[u8]) -> Result<(), Error> {
 /// The mode of every file of the state.
 const PRIVATE: u32 = 0o600;
 
-fn prepare(path: &Path, runs: &Path) -> Result<(), Unsuitable> {
+fn prepare(path: &Path, runs: &Path, probe: &Probe) -> Result<(), Unsuitable> {
     make(path)?;
-    check(path)?;
+    check(path, probe)?;
     keep_others_from_writing(path)?;
     make(runs)?;
-    check(runs)?;
+    check(runs, probe)?;
     let mode = fs::metadata(runs).map_or(0o700, |meta| meta.permissions().mode());
     if mode & 0o077 != 0 {
         fs::set_permissions(runs, fs::Permissions::from_mode(0o700)).map_err(|_| Unsuitable::NotWritable)?;
@@ -226,16 +232,13 @@ fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(parent)?.sync_all()
 }
 
-fn check(path: &Path) -> Result<(), Unsuitable> {
+fn check(path: &Path, probe: &Probe) -> Result<(), Unsuitable> {
     let meta = fs::metadata(path).map_err(|error| Unsuitable::Absent(error.kind()))?;
     if !meta.is_dir() {
         return Err(Unsuitable::NotAFolder);
     }
     check_owner(meta.uid(), rustix::process::geteuid().as_raw())?;
-    let kind = rustix::fs::statfs(path).map_err(|errno| Unsuitable::Absent(errno.kind()))?.f_type;
-    if let Some(name) = network_file_system(kind as u32) {
-        return Err(Unsuitable::Network(name));
-    }
+    probe(path).map_err(|error| Unsuitable::Absent(error.kind()))?.check()?;
     match rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK) {
         Ok(()) => Ok(()),
         Err(Errno::ROFS) => Err(Unsuitable::ReadOnly),
@@ -245,22 +248,6 @@ fn check(path: &Path) -> Result<(), Unsuitable> {
 
 fn check_owner(owner: u32, user: u32) -> Result<(), Unsuitable> {
     if owner == user { Ok(()) } else { Err(Unsuitable::ForeignOwner { owner, user }) }
-}
-
-/// The file systems on which locks or shared memory stop at the machine's border, by the number that `statfs` gives.
-///
-/// Overlays are not among them: all our files are made in the upper layer. Nor is FUSE, which is mostly local.
-fn network_file_system(kind: u32) -> Option<&'static str> {
-    Some(match kind {
-        0x6969 => "nfs",
-        0x517b | 0xfe53_4d42 | 0xff53_4d42 => "smb",
-        0x00c3_6400 => "ceph",
-        0x5346_414f | 0x6b41_4653 => "afs",
-        0x0102_1997 => "9p",
-        0x0bd0_0bd0 => "lustre",
-        0x7375_7245 => "coda",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -332,9 +319,22 @@ mod tests {
     }
 
     #[test]
-    fn file_systems_of_other_machines_are_known() {
-        assert_eq!(network_file_system(0x6969), Some("nfs"));
-        assert_eq!(network_file_system(0xef53), None, "ext4 is local");
+    fn a_folder_that_other_machines_write_to_is_refused_before_anything_is_made_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |magic, name: &str| {
+            let found = FileSystem { magic, name: name.into() };
+            StateDir::open_on(folder.path(), &move |_: &Path| Ok(found.clone()))
+        };
+        let refused = of(0x6969, "nfs4").unwrap_err();
+        let words = format!(
+            "state folder `{}` cannot be used: it lies on a network file system (nfs), where locks cannot be relied upon",
+            folder.path().display()
+        );
+        assert_eq!(refused.to_string(), words);
+        assert!(of(0x6573_5546, "fuse.sshfs").unwrap_err().to_string().contains("(sshfs)"));
+        assert!(!folder.path().join("runs").exists());
+        of(0x6573_5546, "fuse.fuse-overlayfs").unwrap();
+        of(0x794c_7630, "overlay").unwrap();
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn events() -> Vec<Stamped> {
             configuration: Default::default(),
             base: None,
         })),
-        Event::RunOwned { epoch: 1, pid: 42, host: "h".into() },
+        Event::RunOwned { epoch: 1, pid: 42, host: "h".into(), uptime: None },
         Event::AttemptStarted { task: task(), attempt: 1, lease: None },
         Event::AttemptFinished { task: task(), attempt: 1, output, usage },
         Event::RunFinished { status: RunStatus::Succeeded, output: Some(Payload::Gathered), failure: None },

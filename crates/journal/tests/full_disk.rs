@@ -5,7 +5,7 @@
 use crate::common;
 
 use common::{Small, me, meta, note};
-use convoke_journal::{Error, Index, Journal, Sqlite, verify};
+use convoke_journal::{Blocked, Error, Index, Journal, Sqlite, blocked, verify};
 use convoke_model::{Event, Stamped, Timestamp};
 use std::fs;
 
@@ -31,6 +31,13 @@ fn on_a_full_disk_the_last_words_are_written_and_the_run_goes_on_when_there_is_r
         assert!(seq < 1000, "the disk is small");
     };
     assert!(matches!(refused, Error::DiskFull { .. }) && refused.may_pass(), "{refused}");
+    assert!(disk.file("ballast").exists(), "it is kept for the last words");
+    let seq = journal.next_seq();
+    journal.append(&[long(seq)], &[], &[]).expect_err("another try does not use it up");
+    assert!(disk.file("ballast").exists());
+    journal.blocked(Some(Blocked::Disk));
+    assert_eq!(blocked(&disk.state, &disk.run), Some(Blocked::Disk), "said without any room");
+    journal.spend_ballast();
     assert!(!disk.file("ballast").exists(), "the ballast made room");
 
     let seq = journal.next_seq();

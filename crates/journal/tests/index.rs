@@ -32,7 +32,7 @@ fn events(run: &RunId, start: u64, end: Option<RunStatus>) -> Vec<Stamped> {
             configuration: Default::default(),
             base: None,
         })),
-        Event::RunOwned { epoch: 1, pid: 42, host: "h".into() },
+        Event::RunOwned { epoch: 1, pid: 42, host: "h".into(), uptime: None },
     ];
     events.extend(["a", "b", "c"].map(|name| Event::AttemptStarted {
         task: task(name),
@@ -62,6 +62,7 @@ fn row(run: &RunId, start: u64, end: Option<RunStatus>) -> RunRow {
         done: 1,
         failed: 1,
         pid: Some(42),
+        blocked: None,
         events: 7 + u64::from(end.is_some()),
         base: None,
         problem: None,
@@ -192,7 +193,7 @@ fn a_line_says_how_long_processes_drove_the_run_and_what_was_used() {
     let mut events = events(&run, 0, None);
     let usage = Usage { calls: 2, input_tokens: 30, cost_micros: 7, ..Usage::default() };
     let more = [
-        (100, Event::RunOwned { epoch: 2, pid: 43, host: "h".into() }),
+        (100, Event::RunOwned { epoch: 2, pid: 43, host: "h".into(), uptime: None }),
         (
             101,
             Event::AttemptFinished { task: TaskId("c".into()), attempt: 1, output: Payload::Gathered, usage },

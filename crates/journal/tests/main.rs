@@ -6,6 +6,7 @@ mod common;
 mod conformance;
 mod crash;
 mod damage;
+mod flips;
 mod format;
 mod full_disk;
 mod images;

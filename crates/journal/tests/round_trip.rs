@@ -61,7 +61,8 @@ fn event() -> impl Strategy<Value = (Event, Option<Blob>)> {
         (any::<u64>(), any::<u32>(), "\\PC*").prop_map(|(epoch, pid, host)| Event::RunOwned {
             epoch,
             pid,
-            host
+            host,
+            uptime: None
         }),
         (option::of(task()), "[a-z_]+", "\\PC*").prop_map(|(task, code, message)| Event::Noted {
             task,

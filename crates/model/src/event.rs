@@ -27,7 +27,7 @@ pub use step::{HookPoint, MergeStrategy};
 
 use crate::{
     AnswerSource, ChildSpec, Digest, EffectKind, Failure, Missing, Payload, ProbeVerdict, TaskId, Timestamp,
-    Usage, WaitsFor,
+    Uptime, Usage, WaitsFor,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,14 @@ pub enum Event {
         pid: u32,
         /// The machine.
         host: String,
+        /// What the machine's clock said at the time of this event. The next owner on the same boot goes on by it, whatever the date.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        uptime: Option<Uptime>,
+    },
+    /// The machine was suspended while the run was driven: limits of time stood still, waits went on.
+    MachineSlept {
+        /// For how long, in milliseconds.
+        ms: u64,
     },
     /// A run that had ended is open again: what failed or was cancelled gets another chance.
     RunReopened(RunReopened),

@@ -25,6 +25,7 @@ mod schema;
 pub mod synthesis;
 mod text;
 mod time;
+mod uptime;
 mod worked;
 
 pub use money::catalog;
@@ -57,5 +58,6 @@ pub use schema::*;
 pub use spelling::{edit_distance, nearest};
 pub use time::*;
 pub use tools::*;
+pub use uptime::{Uptime, clock_offset};
 pub use usage::*;
 pub use worked::Absences;

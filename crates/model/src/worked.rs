@@ -1,4 +1,4 @@
-//! How long a run was worked on: the time on the clock without the time in which no process drove it.
+//! How long a run was worked on: the time on the clock without the time in which no process drove it or the machine slept.
 //!
 //! A fold over events. Every owner begins with the same few events, so whatever lies between the last event of one owner and the
 //! first of the next is an absence, whether the first was interrupted, killed or parked.
@@ -17,6 +17,10 @@ pub struct Absences {
 impl Absences {
     /// Takes the next event.
     pub fn take(&mut self, stamped: &Stamped) {
+        if let Event::MachineSlept { ms } = stamped.event {
+            let asleep = Duration::from_millis(ms);
+            self.spans.push((Timestamp(stamped.at.0.saturating_sub(asleep.as_micros() as u64)), stamped.at));
+        }
         if let Some(last) = self.last.filter(|last| begins_an_owner(&stamped.event) && *last < stamped.at) {
             self.spans.push((last, stamped.at));
         }
@@ -60,7 +64,7 @@ mod tests {
     }
 
     fn owned(epoch: u64) -> Event {
-        Event::RunOwned { epoch, pid: 1, host: "h".into() }
+        Event::RunOwned { epoch, pid: 1, host: "h".into(), uptime: None }
     }
 
     fn note() -> Event {

@@ -187,6 +187,7 @@ impl World {
             epoch: self.commits.len() as u64 + 1,
             pid: 1,
             host: "simulated".into(),
+            uptime: None,
         });
         if let Some(place) = self.plan.root().project_place() {
             let state = self.project.state();

@@ -14,7 +14,7 @@
 //!   it will be before the first of them is made, and a dead process's settlement is carried out by the next (`settle.rs`).
 //! - **An owner is a slot and a generation.** The generation of a process slot rises with each process that takes it, so
 //!   what a dead process left behind can never be mistaken for its successor's.
-//! - **Times are nanoseconds on the boot clock.** It runs while the machine sleeps, and no process can set it.
+//! - **Times are nanoseconds on the monotonic clock.** It stands still while the machine sleeps, and no process can set it.
 //! - **The file belongs to one boot.** The boot id is in the header; another boot's content is void. Hence no fsync.
 //!
 //! Byte locks for liveness (`bytes.rs`) lie far beyond the end of the file, so they never touch these bytes.
@@ -88,7 +88,7 @@ pub struct Header {
     pub settlement: SettlementWords,
     /// Rises when a limit was changed for processes that live.
     pub limits_generation: AtomicU64,
-    /// Boot time of the last search for dead processes, so that many waiters do not all search.
+    /// Time of the last search for dead processes, so that many waiters do not all search.
     pub searched_at: AtomicU64,
     /// Futex: rises when work is offered.
     pub offered: AtomicU32,

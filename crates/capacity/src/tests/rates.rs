@@ -93,7 +93,7 @@ fn who_waits_is_served_before_whoever_comes_after_the_moment() {
 #[test]
 fn a_sleeper_wakes_by_itself_when_the_moment_comes() {
     let world = World::new();
-    let options = Options { clock: Clock::Boot, ..world.options() };
+    let options = Options { clock: Clock::Machine, ..world.options() };
     let capacity = Capacity::open(&world.path(), &Identity::default(), options).unwrap();
     let tokens = capacity.define_rate("tokens", 10, Duration::from_millis(100), "test").unwrap().id;
     for _ in 0..3 {

@@ -9,6 +9,7 @@ use crate::failure::CommandFailure;
 use crate::gate::{self, Given, Question, Refused, Submission};
 use crate::given_plan;
 use crate::stored::{self, NoQuestion, Stored};
+use convoke_failpoint::failpoint;
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{AnswerOrigin, Ask, Digest, RunId, TaskId};
 use serde_json::json;
@@ -45,8 +46,10 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
             .hint(gate::explain(&run, &question, &ask).trim_end())
     })?;
     let (by, from) = (stored::user(), stored::source(AnswerOrigin::Command));
+    failpoint!("answer.before_send");
     let sent =
         Submission { state: &state, run: &run, question: &question, shown, by: &by, from }.send(answer)?;
+    failpoint!("answer.sent");
     if let Err(refused) = sent {
         return Err(refusal(console, args, &run, &question.id.to_string(), &refused)?);
     }

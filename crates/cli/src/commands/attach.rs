@@ -117,6 +117,7 @@ impl<'a> Attached<'a> {
             // The watcher ends only after us.
             updates.send(Update::Events(events.into())).ok();
         }
+        updates.send(Update::Blocked(convoke_journal::blocked(self.state, self.run))).ok();
         Ok(())
     }
 

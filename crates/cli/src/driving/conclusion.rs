@@ -46,6 +46,7 @@ impl Ended<'_> {
             }
             RunStatus::Partial | RunStatus::SkippedAll => self.ended_in_part(exit),
             RunStatus::Parked => self.parked()?,
+            RunStatus::Blocked => self.interrupted("blocked (disk)"),
             RunStatus::Interrupted => self.interrupted("interrupted"),
             RunStatus::Cancelled => self.interrupted("stopped"),
             RunStatus::Failed | RunStatus::Running => self.failed(),
@@ -86,6 +87,7 @@ impl Ended<'_> {
             RunStatus::Succeeded => Exit::Success,
             RunStatus::Partial if self.allow_partial && !self.lost_its_goals() => Exit::Success,
             RunStatus::Parked => Exit::Waiting,
+            RunStatus::Blocked => Exit::State,
             RunStatus::Interrupted | RunStatus::Cancelled => {
                 self.signal.map_or(Exit::Interrupted, Signal::exit)
             }

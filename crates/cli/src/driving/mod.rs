@@ -27,6 +27,7 @@ use spending::day_budgets;
 pub use spending::{admission, prices};
 
 use crate::args::RunFlags;
+use crate::clock;
 use crate::console::Console;
 use crate::detaching;
 use crate::exit::Exit;
@@ -41,7 +42,7 @@ use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
 };
 use convoke_failpoint::failpoint;
-use convoke_journal::{Sqlite, StateDir};
+use convoke_journal::{Sqlite, StateDir, stands};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use convoke_schedule::Reusable;
@@ -147,7 +148,7 @@ impl Drive<'_> {
             leftovers: Arc::new(|pid, start| {
                 convoke_tools::end_leftovers(pid, start);
             }),
-            clock: Clock::system(),
+            clock: Clock::of(clock::machine(&stored::ourselves().boot)),
             reusable,
         };
         let (mut engine, handle, notices) = match prepare(setup) {
@@ -227,9 +228,7 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
         Some(output) => stored.text(output)?,
         None => None,
     };
-    // No process drives it: one that ended without a final status was interrupted.
-    let status =
-        report.status.filter(|status| *status != RunStatus::Running).unwrap_or(RunStatus::Interrupted);
+    let (status, _) = stands(state, run, report.status.unwrap_or(RunStatus::Running), false);
     let (learned, durations) = Default::default();
     let waiting = if status == RunStatus::Parked { stored.waiting() } else { Vec::new() };
     let failure = report.failure;
@@ -312,11 +311,13 @@ impl Listeners<'_> {
                 self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
                 drop(self.updates.send(Update::Events(events)));
             }
-            Notice::Paused { why, at_most } => {
+            Notice::Paused { why, on, at_most } => {
+                drop(self.updates.send(Update::Blocked(Some(on))));
                 self.notifier.paused(&why).into_iter().for_each(|untold| self.remark(untold));
                 self.remark(paused(&why, at_most));
             }
             Notice::Resumed { seconds } => {
+                drop(self.updates.send(Update::Blocked(None)));
                 self.remark(format!("the run goes on after a pause of {seconds} s"))
             }
             Notice::Metrics(metrics) => metrics.publish(self.state, self.run),

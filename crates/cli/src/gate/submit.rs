@@ -8,6 +8,7 @@ use super::open::Question;
 use crate::clock;
 use crate::exit::Exit;
 use crate::view::format;
+use convoke_failpoint::failpoint;
 use convoke_journal::{Error, Inbox, InboxMessage, Message, Reader, Reply, StateDir};
 use convoke_model::{Answer, AnswerSource, Digest, Event, RunId, Stamped, Timestamp, reason};
 
@@ -142,6 +143,7 @@ impl Submission<'_> {
             from: Some(Box::new(self.from.clone())),
         }));
         let sent = Inbox::send_unless(self.state, self.run, clock::now, &message, |waiting, now| {
+            failpoint!("answer.looked_at");
             if let Some(first) = waiting.iter().find_map(|message| self.first(message)) {
                 return Ok(Some(first));
             }

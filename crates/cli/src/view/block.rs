@@ -61,6 +61,7 @@ impl View<'_> {
     fn headline(&self) -> String {
         let state = self.state;
         let mut parts = vec![format::duration(state.worked(self.now))];
+        parts.extend(state.blocked.map(|on| format!("blocked: {}", on.word())));
         parts.push(format!("{}/{} done", format::count(state.ended.total()), format::count(state.total())));
         let counts = [
             (state.ended.failed, "failed"),
@@ -73,7 +74,9 @@ impl View<'_> {
         parts.extend(format::usage(&with(state.usage, state.activity.tokens())));
         // In a narrow window the last ones are left out whole.
         let room = self.width.saturating_sub(escape::columns(&state.workflow).min(SHORT_NAME) + 3);
-        while parts.len() > 2 && escape::columns(&parts.join(" · ")) > room {
+        while parts.len() > 2 + usize::from(state.blocked.is_some())
+            && escape::columns(&parts.join(" · ")) > room
+        {
             parts.pop();
         }
         let totals = parts.join(" · ");

@@ -13,6 +13,7 @@ use convoke_model::{
     MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
     reason,
 };
+use std::time::Duration;
 
 /// Columns of a task's own words on a line.
 const TITLE: usize = 60;
@@ -100,6 +101,9 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
         Event::HookRendered { hook, text, .. } => format!("{}: {}", hook.word(), format::first_line(text)),
         Event::Noted { task, message, .. } => noted(task.as_ref().map(name), message, paint),
         Event::StopRequested { now, by } => stop_requested(*now, by),
+        Event::MachineSlept { ms } => {
+            format!("the machine slept for {}", format::duration(Duration::from_millis(*ms)))
+        }
         Event::RunParked { waiting } => parked(waiting),
         Event::RunInterrupted { by } => format!("interrupted by {by}"),
         Event::RunFinished { status, .. } => run_finished(state, *status, at),

@@ -8,6 +8,7 @@ use super::shown_failures::ShownFailures;
 use super::task::{End, Members, Phase, Task, Wait};
 use super::titles::Titles;
 use super::{Outline, PartialMerges, format};
+use convoke_journal::Blocked;
 use convoke_model::{
     Absences, ChildKind, ChildSpec, Ending, Event, PlanChanged, RunId, RunStatus, Stamped, TaskId, Timestamp,
     Usage, WaitsFor,
@@ -30,6 +31,8 @@ pub struct State {
     pub absences: Absences,
     /// How it stands.
     pub status: Option<RunStatus>,
+    /// What of the machine it waits for; told by its process, not by events.
+    pub blocked: Option<Blocked>,
     /// Every task that was seen.
     pub tasks: HashMap<TaskId, Task>,
     /// Attempts that run, oldest first.

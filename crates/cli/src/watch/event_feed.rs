@@ -4,6 +4,7 @@ use super::printer::Wants;
 use super::repeats::Repeats;
 use crate::gate::{Gates, Question};
 use crate::view::{Doing, State, grown, line};
+use convoke_journal::Blocked;
 use convoke_model::{Event, Failure, JsonText, Payload, Stamped, TaskId};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub enum Update {
     Events(Arc<[Stamped]>),
     /// Something that people must know and that is no event.
     Remark(String),
+    /// The run waits for the machine, or no longer does.
+    Blocked(Option<Blocked>),
     /// What a task is doing at this moment; shown and forgotten.
     Doing(Doing),
     /// The process lets go of the run: no person is asked any more. Words to be printed among the events.
@@ -121,6 +124,7 @@ impl EventFeed {
                 self.leaving = true;
                 self.lines.push(words);
             }
+            Update::Blocked(on) => self.state.blocked = on,
             Update::Doing(doing) => self.state.activity.take(doing),
             // History is read while new events come in, so some may be known already.
             Update::Events(batch) => {

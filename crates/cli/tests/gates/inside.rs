@@ -7,16 +7,16 @@ use serde_json::json;
 /// The run asks while a script of it tries to answer, in the given way. What it was told is in `said`, the codes in `codes`.
 fn trying(way: &str) -> World {
     let convoke = env!("CARGO_BIN_EXE_convoke");
-    let world = World::with_workflow(&format!(
+    let world = World::with_workflow(
         "
-workflow: {{name: w, entry_point: both}}
-parallel: [{{name: both, agents: [ask, sly]}}]
+workflow: {name: w, entry_point: both}
+parallel: [{name: both, agents: [ask, sly]}]
 agents:
-  - {{name: ask, type: human_gate, prompt: 'go?', options: [{{label: Y, value: y}}]}}
-  - {{name: sly, type: script, command: sh, args: [try.sh]}}
-output: {{said: '{{{{ both.outputs.ask.selected }}}}'}}
-"
-    ));
+  - {name: ask, type: human_gate, prompt: 'go?', options: [{label: Y, value: y}]}
+  - {name: sly, type: script, command: sh, args: [try.sh]}
+output: {said: '{{ both.outputs.ask.selected }}'}
+",
+    );
     // It waits until its own run asks, and until the command, which may be nobody's child, has ended.
     let script = format!(
         "

@@ -5,10 +5,12 @@
 #![allow(dead_code, reason = "each test program uses its part of this")]
 
 pub mod disk;
+pub mod front_ends;
 pub mod goals;
 pub mod journal;
 pub mod model;
 pub mod process;
+pub mod random;
 
 use process::Process;
 use serde_json::Value;
@@ -74,7 +76,7 @@ impl World {
 
     /// The command, ready to be changed further.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.prepared(Command::new(env!("CARGO_BIN_EXE_convoke")));
+        let mut command = self.prepared(Command::new(binary()));
         command.args(args);
         command
     }
@@ -134,6 +136,12 @@ impl Drop for World {
             eprintln!("its files are kept in {}", self.folder.path().display());
         }
     }
+}
+
+/// The program that is tried: the one that cargo built with the tests, or the one that `CONVOKE_BINARY` names.
+pub fn binary() -> PathBuf {
+    let named = std::env::var_os("CONVOKE_BINARY").map(PathBuf::from);
+    named.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_convoke")))
 }
 
 /// What a command said and how it ended.

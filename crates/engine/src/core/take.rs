@@ -72,6 +72,10 @@ impl Core {
                 let message = "a message in the inbox was written by a newer version and is ignored".into();
                 self.note(fact.at, None, "unreadable_message", message, turn);
             }
+            What::Slept { time } => {
+                let ms = time.as_millis() as u64;
+                self.happen(fact.at, Event::MachineSlept { ms }, turn);
+            }
             // These change how the run is driven, not what is decided.
             What::Mailed | What::Unattended => {}
             What::Interrupt { now, by } => {

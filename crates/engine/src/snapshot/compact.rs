@@ -239,7 +239,7 @@ mod tests {
     }
 
     fn owned() -> Event {
-        Event::RunOwned { epoch: 2, pid: 1, host: "h".into() }
+        Event::RunOwned { epoch: 2, pid: 1, host: "h".into(), uptime: None }
     }
 
     fn numbers(events: Vec<Event>) -> Vec<u64> {

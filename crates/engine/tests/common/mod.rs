@@ -130,6 +130,31 @@ pub async fn drive_by(
     run.drive().await.expect("a journal that can be written")
 }
 
+/// Drives a run by this clock; it is let go of after so long, if it has not ended by then.
+pub async fn drive_on(
+    clock: Clock,
+    plan: &Arc<Plan>,
+    journal: Memory,
+    start: Start,
+    let_go_after: Option<Duration>,
+) -> Outcome {
+    let executor = Arc::new(FailsAtFirst::of(&[]));
+    let setup = Setup { clock, ..setup(executor, plan, journal, start, Duration::ZERO) };
+    let (run, handle, _watch) = prepare(setup).expect("a run that can be driven");
+    let driven = run.drive();
+    tokio::pin!(driven);
+    // A timer far away would be due as soon as the run waits for its journal's thread.
+    let Some(time) = let_go_after else { return driven.await.expect("a journal that can be written") };
+    let outcome = match tokio::time::timeout(time, &mut driven).await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            handle.interrupt(false, "test");
+            driven.await
+        }
+    };
+    outcome.expect("a journal that can be written")
+}
+
 /// Drives a run that is let go of as soon as its first attempts have begun.
 pub async fn interrupt(
     executor: Arc<dyn Executor>,

@@ -8,7 +8,7 @@ use super::row::{RunRow, Summary};
 use super::store::{Cursor, Index, Line};
 use crate::state::is_being_made;
 use crate::tip::Tip;
-use crate::{Error, Reader, live_owner};
+use crate::{Blocked, Error, Reader, StateDir, blocked, live_owner};
 use convoke_model::{RunId, RunStatus};
 
 /// So many events are read again rather than kept track of.
@@ -62,6 +62,7 @@ impl Index {
         let acknowledged = Tip::read(&self.state.run_dir(run)).map(|tip| tip.seq);
         let same =
             acknowledged == Some(row.events) && self.is_driven(run) == was_driven && !row.status.is_end();
+        let same = same && blocked(&self.state, run) == row.blocked;
         Ok(if same { None } else { self.look(run) })
     }
 
@@ -95,12 +96,24 @@ impl Index {
             Err(_) if driven && row.total == 0 => return None, // it is being made
             Err(error) => row.problem = Some(error.to_string()),
         }
-        if row.status == RunStatus::Running && !driven {
-            row.status = RunStatus::Interrupted;
-        }
-        if row.status != RunStatus::Running {
+        (row.status, row.blocked) = stands(&self.state, run, row.status, driven);
+        if !driven {
             row.running = 0;
         }
         Some(Line { row, words, driven, cursor })
+    }
+}
+
+/// How a run stands whose journal ends with `recorded`: a journal cannot tell that its writer died or waits for the machine.
+pub fn stands(
+    state: &StateDir,
+    run: &RunId,
+    recorded: RunStatus,
+    driven: bool,
+) -> (RunStatus, Option<Blocked>) {
+    match blocked(state, run).filter(|_| !recorded.is_end()) {
+        Some(why) => (RunStatus::Blocked, Some(why)),
+        None if recorded == RunStatus::Running && !driven => (RunStatus::Interrupted, None),
+        None => (recorded, None),
     }
 }

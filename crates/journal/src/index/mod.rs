@@ -15,6 +15,7 @@ mod search;
 mod store;
 pub(crate) mod sweep;
 
+pub use line::stands;
 pub use prune::{Prune, Pruned, Removed};
 pub use row::{RunRow, summarize};
 pub use search::Search;

@@ -1,5 +1,6 @@
 //! What a listing says about a run, as a fold of its events.
 
+use crate::Blocked;
 use convoke_model::excerpt::{clipped, one_line};
 use convoke_model::{
     Absences, Event, Payload, PlanChanged, RunId, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
@@ -40,6 +41,9 @@ pub struct RunRow {
     pub failed: u64,
     /// The process that drives it, or did last.
     pub pid: Option<u32>,
+    /// What of the machine it waits for, where it is blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blocked>,
     /// The number of its last event.
     pub events: u64,
     /// The run that it was forked from, or takes outputs of. That one is kept for as long as this one is there.
@@ -118,6 +122,7 @@ impl Summary {
             done: 0,
             failed: 0,
             pid: None,
+            blocked: None,
             events: 0,
             base: None,
             problem: None,
@@ -180,7 +185,7 @@ impl Summary {
             Event::RunParked { .. } => row.status = RunStatus::Parked,
             Event::RunInterrupted { .. } => row.status = RunStatus::Interrupted,
             Event::RunFinished { status, .. } => (row.status, row.finished_at) = (*status, Some(stamped.at)),
-            Event::Noted { .. } | Event::HookRendered { .. } => {}
+            Event::Noted { .. } | Event::HookRendered { .. } | Event::MachineSlept { .. } => {}
             _ if row.status.is_end() => {}
             _ => row.status = RunStatus::Running,
         }

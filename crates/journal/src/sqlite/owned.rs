@@ -14,7 +14,7 @@ use crate::record::{Chain, Record, encode, join_ids};
 use crate::state::{begin_making, end_making, private_file};
 use crate::stopped::end_if_stopped;
 use crate::tip::{Tip, TipFile};
-use crate::{Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
+use crate::{Blocked, Error, Held, InboxMessage, Journal, MessageId, Owner, StateDir};
 use convoke_failpoint::failpoint;
 use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
 use rusqlite::config::DbConfig;
@@ -262,8 +262,7 @@ impl Sqlite {
     fn refused(&mut self, error: rusqlite::Error) -> Error {
         let error = refusal(&self.reader.path, error);
         match &error {
-            Error::DiskFull { .. } => self.ballast.release(),
-            Error::Busy { .. } => {}
+            Error::DiskFull { .. } | Error::Busy { .. } => {}
             other => self.poison(describe(other)),
         }
         error
@@ -340,6 +339,15 @@ impl Journal for Sqlite {
         self.lock.announce(self.epoch).ok();
         failpoint!("journal.beat.announced");
         Ok(())
+    }
+
+    fn blocked(&mut self, why: Option<Blocked>) {
+        self.lock.block(why);
+        self.lock.announce(self.epoch).ok();
+    }
+
+    fn spend_ballast(&mut self) {
+        self.ballast.release();
     }
 
     fn inbox_changed(&mut self) -> bool {

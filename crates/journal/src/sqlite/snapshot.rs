@@ -12,6 +12,7 @@ use super::pack::{Packer, Unpacker};
 use crate::record::{Chain, Record, encode_any};
 use crate::state::replace_private;
 use crate::{Error, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::{RunId, Stamped};
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
@@ -168,11 +169,14 @@ fn keep(dir: &Path, next: u64, bytes: &[u8]) -> Result<(), Error> {
         }
         _ => {}
     }
+    failpoint!("snapshot.folder_made");
     replace_private(&place(dir, next), bytes)?;
+    failpoint!("snapshot.kept");
     let kept: Vec<PathBuf> = numbers(dir).into_iter().take(KEPT).map(|next| place(dir, next)).collect();
     // Also what a process has left half-made.
     let others = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
     others.filter(|path| !kept.contains(path)).for_each(|path| drop(fs::remove_file(path)));
+    failpoint!("snapshot.others_removed");
     Ok(())
 }
 

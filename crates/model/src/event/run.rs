@@ -174,6 +174,8 @@ pub enum RunStatus {
     Running,
     /// It waits for a person.
     Parked,
+    /// It waits for the machine: its disk is full. Not in a journal, which could not take it; its owner's lock file says so.
+    Blocked,
     /// No process drives it and it is not at its end.
     Interrupted,
     /// It ended well.
@@ -190,9 +192,9 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// All of them.
-    pub const ALL: [RunStatus; 8] = {
+    pub const ALL: [RunStatus; 9] = {
         use RunStatus::*;
-        [Running, Parked, Interrupted, Succeeded, Partial, Failed, SkippedAll, Cancelled]
+        [Running, Parked, Blocked, Interrupted, Succeeded, Partial, Failed, SkippedAll, Cancelled]
     };
 
     /// The word for people and files.
@@ -200,6 +202,7 @@ impl RunStatus {
         match self {
             RunStatus::Running => "running",
             RunStatus::Parked => "parked",
+            RunStatus::Blocked => "blocked",
             RunStatus::Interrupted => "interrupted",
             RunStatus::Succeeded => "succeeded",
             RunStatus::Partial => "partial",
@@ -216,7 +219,7 @@ impl RunStatus {
 
     /// Whether the run has come to its end.
     pub fn is_end(self) -> bool {
-        !matches!(self, RunStatus::Running | RunStatus::Parked | RunStatus::Interrupted)
+        !matches!(self, RunStatus::Running | RunStatus::Parked | RunStatus::Blocked | RunStatus::Interrupted)
     }
 }
 

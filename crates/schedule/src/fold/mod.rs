@@ -7,6 +7,7 @@
 use crate::state::{Alarm, End, Finished, State, TaskIx, TaskState, Todo};
 use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp};
 use convoke_plan::Kind;
+use std::time::Duration;
 
 mod attempt;
 mod effect;
@@ -35,6 +36,9 @@ impl State {
         self.now = before.max(stamped.at);
         if State::begins_ownership(&stamped.event) {
             self.stood_still(self.now.since(before));
+        }
+        if let Event::MachineSlept { ms } = stamped.event {
+            self.stood_still(Duration::from_millis(ms));
         }
         self.fold(&stamped.event)
     }
@@ -135,6 +139,7 @@ impl State {
             | Event::ToolsSettled { .. }
             | Event::ContextTrimmed { .. }
             | Event::Noted { .. }
+            | Event::MachineSlept { .. }
             | Event::RunParked { .. }
             | Event::RunInterrupted { .. } => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Limits of time, across owners.
 //!
-//! A limit bounds work, not the nights between: while no process drove the run its limits stood still. Only a person's time
-//! to answer went on. What is open again after it failed has its whole time again.
+//! A limit bounds work, not the nights between: while no process drove the run, or the machine slept, its limits stood still. Only a
+//! person's time to answer went on, and waits did. What is open again after it failed has its whole time again.
 
 use crate::state::{Alarm, FrameIx, Stage, State, TaskIx, TaskState};
 use convoke_model::hash::HashSet;
@@ -21,7 +21,7 @@ impl State {
         )
     }
 
-    /// No process drove the run for this long.
+    /// No process drove the run for this long, or the machine slept.
     pub(crate) fn stood_still(&mut self, idle: Duration) {
         let tasks = &self.tasks;
         self.timers.postpone(idle, |alarm| match alarm {

@@ -93,7 +93,8 @@ impl Run {
             true => Start::Fresh(Box::new(started(&self.plan, &serde_json::json!({}), self.seed))),
             false => Start::Resume(Changes::None),
         };
-        let owned = Event::RunOwned { epoch: self.lives.into(), pid: self.lives, host: "simulated".into() };
+        let (epoch, pid) = (self.lives.into(), self.lives);
+        let owned = Event::RunOwned { epoch, pid, host: "simulated".into(), uptime: None };
         let limits = Limits { seed: limits.seed ^ u64::from(self.lives), ..limits.clone() };
         let (mut history, blob) = (self.journal.events.clone(), |digest: &_| self.journal.blob(digest));
         for stamped in history.iter_mut().filter(|_| forgets_spending) {

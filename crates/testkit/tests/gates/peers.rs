@@ -77,15 +77,13 @@ output: {{said: '{{{{ after.output.said }}}}'}}
 /// mastra#10746: a branch that asks in a loop is lost when another branch ends during its second round.
 #[test]
 fn a_loop_of_questions_outlives_the_end_of_another_branch() {
-    let looping = format!(
-        "
-workflow: {{name: looping, entry_point: ask, limits: {{max_iterations: 20}}}}
+    let looping = "
+workflow: {name: looping, entry_point: ask, limits: {max_iterations: 20}}
 agents:
-  - {{name: ask, type: human_gate, prompt: 'more?', options: [{{label: Yes, value: y, route: think, prompt_for: note}}]}}
-  - {{name: think, prompt: 'xxxxxxxxxxxxxxxxxxxx', routes: [{{to: $end, when: '{{{{ context.iteration >= 6 }}}}'}}, {{to: ask}}]}}
-output: {{last: '{{{{ ask.output.additional_input.note }}}}'}}
-"
-    );
+  - {name: ask, type: human_gate, prompt: 'more?', options: [{label: Yes, value: y, route: think, prompt_for: note}]}
+  - {name: think, prompt: 'xxxxxxxxxxxxxxxxxxxx', routes: [{to: $end, when: '{{ context.iteration >= 6 }}'}, {to: ask}]}
+output: {last: '{{ ask.output.additional_input.note }}'}
+";
     let text = "
 workflow: {name: w, entry_point: both}
 parallel: [{name: both, agents: [heavy, talk]}]
@@ -94,7 +92,7 @@ agents:
   - {name: talk, type: workflow, workflow: looping.yaml}
 output: {last: '{{ both.outputs.talk.last }}'}
 ";
-    let mut run = Asked::new(text, &[("looping.yaml", &looping)], json!({}));
+    let mut run = Asked::new(text, &[("looping.yaml", looping)], json!({}));
     for gate in ["both/talk/ask~1", "both/talk/ask#2~1", "both/talk/ask#3~1"] {
         while !run.open().contains(&gate.to_owned()) {
             let next = run.world.commits.len() + 1;
@@ -165,15 +163,13 @@ fn the_questions_of_the_others_are_unchanged_by_an_answer() {
 /// mastra#24581: after a resume of several suspended items only one runs at a time, and the queued ones are dropped.
 #[test]
 fn items_that_are_answered_together_all_go_on_with_the_concurrency_of_the_file() {
-    let child = format!(
-        "
-workflow: {{name: child, entry_point: ask, input: {{it: {{type: string}}}}}}
+    let child = "
+workflow: {name: child, entry_point: ask, input: {it: {type: string}}}
 agents:
-  - {{name: ask, type: human_gate, prompt: '{{{{ workflow.input.it }}}}?', options: [{{label: Y, value: y, route: work, prompt_for: note}}]}}
-  - {{name: work, prompt: 'work {{{{ ask.output.additional_input.note }}}}'}}
-output: {{said: '{{{{ work.output.said }}}}'}}
-"
-    );
+  - {name: ask, type: human_gate, prompt: '{{ workflow.input.it }}?', options: [{label: Y, value: y, route: work, prompt_for: note}]}
+  - {name: work, prompt: 'work {{ ask.output.additional_input.note }}'}
+output: {said: '{{ work.output.said }}'}
+";
     let text = "
 workflow: {name: w, entry_point: each, input: {items: {type: array}}}
 for_each:
@@ -182,7 +178,7 @@ agents: []
 output: {count: '{{ each.count }}'}
 ";
     let mut run =
-        Asked::new(text, &[("child.yaml", &child)], json!({"items": ["a", "b", "c", "d", "e", "f"]}));
+        Asked::new(text, &[("child.yaml", child)], json!({"items": ["a", "b", "c", "d", "e", "f"]}));
     let (mut answered, mut peak) = (0, 0);
     let ended = loop {
         let ended = run.finish();

@@ -5,6 +5,7 @@ use super::{Shown, conversation, word};
 use crate::failure::CommandFailure;
 use crate::reusing::explain;
 use convoke_engine::report::{AttemptReport, TaskReport};
+use convoke_journal::Blocked;
 use convoke_model::synthesis::bare;
 use convoke_model::{Event, GateId, JsonText, Payload, TaskId, Timestamp, Usage};
 use serde_json::{Map, Value, json};
@@ -35,6 +36,7 @@ impl Shown {
             "base": started.and_then(|started| started.base.as_ref()),
             "inherited": usage(&report.inherited),
             "status": self.status.word(),
+            "blocked": self.blocked.map(Blocked::word),
             "started_at": report.started_at.map(Timestamp::rfc3339),
             "finished_at": report.finished_at.map(Timestamp::rfc3339),
             "worked_ms": self.worked().map(|time| time.as_millis() as u64),

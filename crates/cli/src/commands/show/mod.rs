@@ -28,7 +28,7 @@ use conversation::Extent;
 use convoke_engine::Metrics;
 use convoke_engine::budget::Standing;
 use convoke_engine::report::{RunReport, TaskReport, TaskWord, fold};
-use convoke_journal::{StateDir, live_owner};
+use convoke_journal::{Blocked, StateDir, live_owner, stands};
 use convoke_model::{Budget, Event, JsonText, Payload, RunStatus, TaskId};
 use convoke_plan::Plan;
 use serde_json::Value;
@@ -40,6 +40,8 @@ struct Shown {
     stored: Stored,
     report: RunReport,
     status: RunStatus,
+    /// What of the machine it waits for, where it is blocked.
+    blocked: Option<Blocked>,
     /// What it goes by; `None` when it cannot be read any more.
     plan: Option<Arc<Plan>>,
     /// What its file says that it may spend.
@@ -95,11 +97,8 @@ impl Shown {
         let stored = Stored::open(state, name)?;
         let report = fold(&stored.events);
         let status = report.status.unwrap_or(RunStatus::Running);
-        // A journal cannot tell that its writer died; the lock can.
-        let status = match status {
-            RunStatus::Running if live_owner(state, &stored.run)?.is_none() => RunStatus::Interrupted,
-            status => status,
-        };
+        let driven = live_owner(state, &stored.run)?.is_some();
+        let (status, blocked) = stands(state, &stored.run, status, driven);
         let plan = budgets::plan(state, &stored);
         let budgets = budgets::of(console, plan.as_ref(), &stored);
         let budget = plan.as_ref().and_then(|plan| plan.root().limits.budget.clone());
@@ -108,7 +107,19 @@ impl Shown {
         let partial_merges = PartialMerges::of(&stored.events);
         let refused = try_outcome::refused(&stored.events);
         let decided = phase::decided(&stored.events);
-        Ok(Shown { partial_merges, refused, decided, stored, report, status, plan, budget, budgets, metrics })
+        Ok(Shown {
+            partial_merges,
+            refused,
+            decided,
+            stored,
+            report,
+            status,
+            blocked,
+            plan,
+            budget,
+            budgets,
+            metrics,
+        })
     }
 
     fn print_run(&self, console: &Console, format: Format) -> Result<(), CommandFailure> {

@@ -54,6 +54,7 @@ impl Shown {
             field("from", from);
         }
         field("status", paint.strong(&self.status.word().replace('_', " ")));
+        self.blocked.iter().for_each(|on| field("blocked", on.to_string()));
         if let Some(start) = report.started_at {
             field("started", start.rfc3339());
             self.worked().into_iter().for_each(|time| field("took", format::duration(time)));

@@ -9,7 +9,7 @@ use crate::failure::CommandFailure;
 use crate::stored;
 use crate::view::format;
 use comfy_table::{Table, presets};
-use convoke_journal::{RunRow, Search};
+use convoke_journal::{Blocked, RunRow, Search};
 use convoke_model::{RunStatus, Timestamp};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -56,6 +56,7 @@ fn record(row: &RunRow, now: Timestamp) -> Value {
         "workflow": row.workflow,
         "folder": row.folder,
         "status": row.status.word(),
+        "blocked": row.blocked.map(Blocked::word),
         "started_at": has_begun(row).then(|| row.started_at.rfc3339()),
         "finished_at": row.finished_at.map(|at| at.rfc3339()),
         "worked_ms": worked(row, now).as_millis() as u64,
@@ -73,7 +74,7 @@ fn table(rows: &[RunRow], now: Timestamp) -> String {
         table.add_row([
             row.id.to_string(),
             escape::line(&row.workflow).into_owned(),
-            row.problem.as_ref().map_or(row.status.word(), |_| "unreadable").to_owned(),
+            status(row),
             if has_begun(row) { row.started_at.rfc3339()[..19].replace('T', " ") } else { String::new() },
             if has_begun(row) { format::duration(worked(row, now)) } else { String::new() },
             tasks(row),
@@ -81,6 +82,15 @@ fn table(rows: &[RunRow], now: Timestamp) -> String {
         ]);
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// `running`, `blocked (disk)`.
+fn status(row: &RunRow) -> String {
+    match (&row.problem, row.blocked) {
+        (Some(_), _) => "unreadable".to_owned(),
+        (None, Some(on)) => format!("{} ({})", row.status.word(), on.word()),
+        (None, None) => row.status.word().to_owned(),
+    }
 }
 
 /// Whether its beginning is on disk. A process that was ended before its first commit leaves a run without one.

@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn pauses_are_the_runs_own_divided_and_absences_are_none() {
-        let owned = Event::RunOwned { epoch: 2, pid: 1, host: "h".into() };
+        let owned = Event::RunOwned { epoch: 2, pid: 1, host: "h".into(), uptime: None };
         let events =
             [at(0, woken()), at(2, woken()), at(3_600, owned), at(3_601, woken()), at(3_700, woken())];
         let told: Vec<_> =

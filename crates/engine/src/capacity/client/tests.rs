@@ -30,7 +30,11 @@ fn state_in(folder: &std::path::Path) -> (SharedState, UnboundedReceiver<Fact>, 
     let (facts, told) = unbounded_channel();
     let state = SharedState {
         table: table.expect("a new table").into(),
-        handle: Handle { facts, clock: RunClock::system(), rendering: Default::default() },
+        handle: Handle {
+            facts,
+            clock: RunClock::starting_at(Default::default()),
+            rendering: Default::default(),
+        },
         ttl: TTL,
         pending: Mutex::default(),
         leases: Mutex::default(),
