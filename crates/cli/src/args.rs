@@ -21,7 +21,8 @@ pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, Sche
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
 pub use inspecting::{
-    DiffArgs, EventsArgs, PruneArgs, RepairArgs, ReplayArgs, RunsArgs, ShowArgs, VerifyArgs,
+    DiffArgs, EventsArgs, ExportArgs, ImportArgs, PruneArgs, RepairArgs, ReplayArgs, RunsArgs, ShowArgs,
+    VerifyArgs,
 };
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{
@@ -149,6 +150,10 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Bring a damaged run back to its longest beginning that verifies; the damaged files are kept
     Repair(RepairArgs),
+    /// Write a whole run to one file, verified, to be moved or kept
+    Export(ExportArgs),
+    /// Take in a run that was exported, after everything in it was verified
+    Import(ImportArgs),
     /// Remove runs that have ended, by age, count, size and status
     Prune(PruneArgs),
     /// Ask a run to stop

@@ -137,7 +137,7 @@ fn journal_exit(error: &JournalError) -> Exit {
     match error {
         UnknownRun { .. } | AmbiguousRun { .. } => Exit::Usage,
         Owned { .. } | Fenced { .. } | RunExists { .. } => Exit::Owned,
-        Newer { .. } | NoFormat { .. } | Foreign { .. } | Project { .. } => Exit::Refused,
+        Archive { .. } | Newer { .. } | NoFormat { .. } | Foreign { .. } | Project { .. } => Exit::Refused,
         StateDir { .. } | Poisoned { .. } | DiskFull { .. } | Busy { .. } | Io { .. } | Database { .. } => {
             Exit::State
         }

@@ -211,3 +211,38 @@ fn copies(world: &World, count: usize) {
         });
     }
 }
+
+#[test]
+fn a_run_moves_to_another_state_folder_and_is_resumed_there() {
+    let (world, [_, _, gate]) = three();
+    let said = world.run(&["export", &gate, "gate.convoke"]);
+    assert_eq!((said.code, said.stdout.as_str()), (0, ""), "{}", said.stderr);
+    assert_eq!(world.run(&["export", &gate, "gate.convoke"]).code, 2, "a file is not replaced");
+    let there = ["--state-dir", "there"];
+    let elsewhere = |args: &[&str]| world.run(&[args, &there[..]].concat());
+    let said = elsewhere(&["import", "gate.convoke"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("is imported and whole"), "{}", said.stdout);
+    assert!(elsewhere(&["import", "gate.convoke"]).stdout.contains("is here already"));
+    assert_eq!(elsewhere(&["verify", &gate]).code, 0);
+    assert_eq!(elsewhere(&["show", &gate]).code, 0);
+    let said = elsewhere(&["answer", &gate, "a", "y", "--resume"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(world.run(&["runs"]).stdout.contains("parked"), "the run that stayed is as it was");
+    let piped = world.command(&["export", &gate, "-"]).output().unwrap().stdout;
+    assert_eq!(piped, std::fs::read(world.path("gate.convoke")).unwrap());
+}
+
+#[test]
+fn what_is_no_export_is_refused_with_its_reason() {
+    let (world, [good, ..]) = three();
+    world.run(&["export", &good, "good.convoke"]);
+    let bytes = std::fs::read(world.path("good.convoke")).unwrap();
+    world.write("cut.convoke", &bytes[..bytes.len() - 1]);
+    for (file, words) in [("cut.convoke", "its hash does not fit"), ("w.yaml", "no export of convoke")] {
+        let said = world.run(&["import", file, "--state-dir", "there"]);
+        assert_eq!(said.code, 3, "{}", said.stderr);
+        assert!(said.stderr.contains(words) && said.stderr.contains("hint:"), "{}", said.stderr);
+    }
+    assert_eq!(world.run(&["import", "nowhere"]).code, 2);
+}

@@ -133,6 +133,14 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// The file is no whole export of a run.
+    #[error("`{path}` cannot be imported: {why}")]
+    Archive {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The file comes from a newer version.
     #[error("`{path}` has format {found}, this version knows formats up to {known}")]
     Newer {
@@ -301,6 +309,7 @@ impl Error {
                 "restore the whole folder of the run; to accept the events that are there: `convoke repair`"
             }
             Error::Snapshot { .. } => "delete it: the run is opened from its journal; then check the disk",
+            Error::Archive { .. } => "export the run again, or copy the file again",
             Error::Newer { .. } => "use the version of convoke that wrote it, or a later one",
             _ => return None,
         })

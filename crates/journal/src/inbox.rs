@@ -125,6 +125,19 @@ impl Inbox {
         insert(transaction, at, body).map(Ok).map_err(fail)
     }
 
+    /// The messages as they are written, to be kept elsewhere. Some may have been dealt with: the journal knows which.
+    pub(crate) fn kept(state: &StateDir, run: &RunId) -> Result<Vec<Kept>, Error> {
+        let as_written = |message: InboxMessage| Kept {
+            id: message.id.0.to_string(),
+            at: message.at.0 as i64,
+            body: match message.body {
+                Message::Unreadable { text } => text,
+                body => serde_json::to_string(&body).expect("messages are JSON"),
+            },
+        };
+        Ok(Inbox::waiting(state, run)?.into_iter().map(as_written).collect())
+    }
+
     /// What was left for the run and may not have been dealt with yet; nothing is taken.
     pub fn waiting(state: &StateDir, run: &RunId) -> Result<Vec<InboxMessage>, Error> {
         let path = inbox_path(&state.existing(run)?);
@@ -134,6 +147,28 @@ impl Inbox {
         let connection = connect(&path, OpenFlags::empty(), SEND_PATIENCE);
         messages(&connection.map_err(|error| refusal(&path, error))?, &path)
     }
+}
+
+/// A message as it is written.
+pub(crate) struct Kept {
+    pub id: String,
+    pub at: i64,
+    pub body: String,
+}
+
+/// Makes the inbox of a run that is put together, with these messages. Durable on return.
+pub(crate) fn restore(dir: &Path, messages: &[Kept]) -> Result<(), Error> {
+    let path = inbox_path(dir);
+    let insert = || {
+        let mut connection = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, SEND_PATIENCE)?;
+        let transaction = begin(&mut connection)?;
+        for Kept { id, at, body } in messages {
+            let sql = "INSERT INTO messages(id, at, body) VALUES (?1, ?2, ?3)";
+            transaction.execute(sql, params![id, at, body])?;
+        }
+        transaction.commit()
+    };
+    insert().map_err(|error| refusal(&path, error))
 }
 
 /// A person waits for the sender, and other senders take milliseconds.

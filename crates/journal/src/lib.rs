@@ -18,6 +18,7 @@
 //! Invariants: what `append` acknowledged is on the disk; a journal is one chain of records, each bound to the one
 //! before by a hash; only the owner of the newest epoch appends; an inbox message is neither lost nor applied twice.
 
+mod archive;
 mod ballast;
 pub mod disk;
 mod error;
@@ -37,6 +38,7 @@ mod stopped;
 mod tip;
 mod writer;
 
+pub use archive::{Exported, Imported, export, import};
 pub use error::{Error, Missing, Unsuitable};
 pub use file_system::{FileSystem, Probe};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};

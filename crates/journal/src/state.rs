@@ -123,6 +123,11 @@ pub(crate) fn is_being_made(dir: &Path) -> bool {
     dir.join(MAKING).exists()
 }
 
+/// Makes a folder that only its owner can look into.
+pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
+    DirBuilder::new().mode(0o700).create(path).map_err(Error::io("make folder", path))
+}
+
 /// Opens a file that only its owner can read and write, making it if need be. Whatever the umask, and also if it existed with
 /// another mode.
 pub fn private_file(path: &Path) -> Result<File, Error> {

@@ -2,6 +2,7 @@
 //!
 //! One program for all files: each program more is linked, and compiles what they share, once more.
 
+mod archive;
 mod common;
 mod conformance;
 mod crash;

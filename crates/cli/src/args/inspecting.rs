@@ -5,6 +5,7 @@ use super::values::{age, size, speed};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use convoke_model::RunStatus;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// `convoke runs`.
@@ -125,6 +126,28 @@ pub struct RepairArgs {
     /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run, the beginning of its name, or `last`: the last one of this folder
+    pub run: String,
+    /// The file to write, which must not exist; `-` is standard output
+    pub file: PathBuf,
+    /// How to print what was done
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `convoke import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The file that `convoke export` wrote; `-` is standard input
+    pub file: PathBuf,
+    /// How to print what was done
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }

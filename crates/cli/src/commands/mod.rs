@@ -24,7 +24,7 @@ mod tooling;
 mod work;
 
 pub use storage::prune::conclusion as prune_conclusion;
-use storage::{prune, repair, runs, verify};
+use storage::{export, import, prune, repair, runs, verify};
 use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 
@@ -57,6 +57,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Replay(args) => replay::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
+        Command::Export(args) => export::run(console, &args),
+        Command::Import(args) => import::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
         Command::Work(args) => work::run(console, &args),

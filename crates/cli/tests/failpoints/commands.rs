@@ -143,6 +143,7 @@ fn detach() -> Scenario {
                 let state = convoke_journal::StateDir::for_reading(driver.world.state());
                 let runs = state.runs().expect("runs can be listed");
                 driver.look()
+                    || !driver.died.is_empty()
                     || runs.iter().any(|run| has_ended(&driver.world, &driver.name, run))
                     || runs.is_empty()
             });

@@ -120,8 +120,9 @@ fn no_effect_is_repeated(driver: &Driver, usual: &Usual, journals: &Journals, ca
     let text =
         || serde_json::to_string(&journals.values().flatten().collect::<Vec<_>>()).expect("events are JSON");
     for key in usual.effects.keys().filter(|key| !seen.contains_key(*key)) {
-        if driver.lost_a_supervisor() && text().contains("137") {
-            continue; // its command was killed with its supervisor, and that is on record
+        // A command that was killed with its supervisor, and a server that was, are on record as such.
+        if driver.lost_a_supervisor() && ["137", "attempt_failed"].iter().any(|word| text().contains(word)) {
+            continue;
         }
         assert!(calls.contains(key), "{name}: `{key}` never happened");
         // The model was told that the outcome is unknown, or, where a supervisor died and the engine lived, that its call failed.

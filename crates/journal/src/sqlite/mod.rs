@@ -14,6 +14,7 @@ mod schema;
 mod snapshot;
 mod verify;
 mod vfs;
+pub(crate) mod whole;
 
 pub use copy::Prefix;
 pub(crate) use fault::{file_uri, refusal};

@@ -119,7 +119,7 @@ fn replace(dir: &Path, draft: &Path) -> Result<(), Error> {
 }
 
 impl Reader {
-    fn copy_run(&self, to: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn copy_run(&self, to: &Connection) -> rusqlite::Result<()> {
         let sql = "SELECT id, plan, source, epoch FROM run";
         let (id, plan, source, epoch) = self.connection.query_row(sql, [], |row| {
             Ok((
@@ -134,7 +134,7 @@ impl Reader {
     }
 
     /// Copies every blob that is what its address says.
-    fn copy_blobs(&self, to: &Connection) -> Result<HashSet<Digest>, Error> {
+    pub(super) fn copy_blobs(&self, to: &Connection) -> Result<HashSet<Digest>, Error> {
         let mut kept = HashSet::new();
         let insert = "INSERT INTO blobs(digest, size, body) SELECT ?1, ?2, ?3";
         for digest in self.blob_addresses() {
@@ -151,7 +151,7 @@ impl Reader {
     }
 
     /// Copies records up to the first that is not what was written, or names a blob that is not there.
-    fn copy_records(&self, to: &Connection, blobs: &HashSet<Digest>) -> Result<Chain, Error> {
+    pub(super) fn copy_records(&self, to: &Connection, blobs: &HashSet<Digest>) -> Result<Chain, Error> {
         let insert =
             "INSERT INTO records(first, count, epoch, hash, consumed, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let mut failed = None;

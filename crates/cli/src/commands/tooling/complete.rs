@@ -12,8 +12,8 @@ use convoke_engine::report::fold;
 use convoke_providers::preset;
 
 /// Commands that take a run first.
-const WITH_RUN: [&str; 9] =
-    ["answer", "attach", "events", "guide", "repair", "resume", "show", "stop", "verify"];
+const WITH_RUN: [&str; 10] =
+    ["answer", "attach", "events", "export", "guide", "repair", "resume", "show", "stop", "verify"];
 /// Commands that take a file, or a preset in its place.
 const WITH_FILE: [&str; 3] = ["run", "check", "plan"];
 /// Prints one name a line. Errors are not shown: they would stand in the line that is completed.

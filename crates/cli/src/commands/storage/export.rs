@@ -1,0 +1,89 @@
+//! `convoke export`: a whole run in one file, to be moved to another machine or kept.
+
+use crate::args::{ExportArgs, Format};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::stored;
+use crate::view::format::{bytes, plural};
+use convoke_journal::{Exported, StateDir, export, private_file};
+use convoke_model::RunId;
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Stands for standard output and standard input.
+pub const STANDARD: &str = "-";
+
+/// Writes the file, or the bytes to standard output.
+pub fn run(console: &Console, args: &ExportArgs) -> Result<Exit, CommandFailure> {
+    let state = stored::for_writing(console)?;
+    let run = stored::find(&state, &args.run)?;
+    let done = match args.file.as_os_str() == STANDARD {
+        true => to_standard_output(&state, &run)?,
+        false => to_file(&state, &run, &args.file)?,
+    };
+    match args.format {
+        Format::Json if args.file.as_os_str() != STANDARD => console.json(&json!({
+            "run": run,
+            "file": args.file,
+            "bytes": done.bytes,
+            "events": done.events,
+            "blobs": done.blobs,
+            "messages": done.messages,
+            "live": done.live,
+        }))?,
+        _ => console.conclude(&format!(
+            "run {run} is exported: {}, {}, {}",
+            plural(done.events, "event"),
+            plural(done.blobs, "blob"),
+            bytes(done.bytes)
+        )),
+    }
+    if done.live {
+        console.warn(&format!("a process drives the run: the export ends with event {}", done.events));
+    }
+    Ok(Exit::Success)
+}
+
+fn to_standard_output(state: &StateDir, run: &RunId) -> Result<Exported, CommandFailure> {
+    let out = io::stdout();
+    if out.is_terminal() {
+        return Err(CommandFailure::new(Exit::Usage, "an export is no text: standard output is a terminal")
+            .hint("name a file, or write to a pipe"));
+    }
+    Ok(export(state, run, &mut BufWriter::new(out.lock()))?)
+}
+
+/// The file appears whole: it is written under another name first.
+fn to_file(state: &StateDir, run: &RunId, file: &Path) -> Result<Exported, CommandFailure> {
+    if file.exists() {
+        let words = format!("`{}` exists already", file.display());
+        return Err(CommandFailure::new(Exit::Usage, words).hint("name another file, or remove this one"));
+    }
+    let unwritable = |error: io::Error| {
+        CommandFailure::new(Exit::State, format!("`{}` cannot be written: {error}", file.display()))
+    };
+    let draft = draft_of(file);
+    let written = private_file(&draft).map_err(CommandFailure::from).and_then(|out| {
+        let mut out = BufWriter::new(out);
+        let done = export(state, run, &mut out)?;
+        out.flush().and_then(|()| out.get_ref().sync_all()).map_err(unwritable)?;
+        fs::rename(&draft, file).map_err(unwritable)?;
+        Ok(done)
+    });
+    if written.is_err() {
+        fs::remove_file(&draft).ok();
+        return written;
+    }
+    let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
+    written
+}
+
+fn draft_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".{}.partial", std::process::id()));
+    name.into()
+}
