@@ -25,7 +25,9 @@ pub use inspecting::{
     VerifyArgs,
 };
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
-pub use running::{AnswerArgs, AttachArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs};
+pub use running::{
+    AnswerArgs, AttachArgs, ForkArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs,
+};
 pub use tooling::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
     ProjectAction, ProjectArgs,
@@ -115,6 +117,8 @@ pub enum Command {
     Guide(GuideArgs),
     /// Continue a run that was interrupted, is waiting, or failed
     Resume(Box<ResumeArgs>),
+    /// Start a new run from a point of another one
+    Fork(Box<ForkArgs>),
     /// Find everything that is wrong with workflow files
     #[command(visible_alias = "validate")]
     Check(CheckArgs),
@@ -183,6 +187,7 @@ impl Command {
             Command::Run(args) => Some(&args.flags),
             Command::Goal(args) => Some(&args.flags),
             Command::Resume(args) => Some(&args.flags),
+            Command::Fork(args) => Some(&args.flags),
             Command::Answer(args) => Some(&args.flags),
             _ => None,
         }

@@ -56,9 +56,11 @@ pub fn stored_plan(
 
 fn last_accepted(events: &[Stamped]) -> Option<Digest> {
     events.iter().rev().find_map(|stamped| match &stamped.event {
-        Event::PlanChanged(changed) => Some(changed.plan),
+        Event::PlanChanged(changed) => Some(Some(changed.plan)),
+        // The plan of a fork is stored with it: what was accepted before was the other run's.
+        Event::RunForked(_) => Some(None),
         _ => None,
-    })
+    })?
 }
 
 fn has_kept(state: &StateDir, run: &RunId) -> bool {
@@ -144,7 +146,9 @@ fn affected(journal: &Sqlite, before: Plan, now: &Plan) -> Option<u64> {
 /// The task that an event ends well.
 fn finished(event: &Stamped) -> Option<&TaskId> {
     match &event.event {
-        Event::TaskSucceeded { task, .. } | Event::AttemptFinished { task, .. } => Some(task),
+        Event::TaskSucceeded { task, .. }
+        | Event::AttemptFinished { task, .. }
+        | Event::OutputTaken { task, .. } => Some(task),
         _ => None,
     }
 }

@@ -20,6 +20,7 @@ mod notifying;
 mod plan_text;
 mod printing;
 mod retention;
+mod reusing;
 mod stored;
 mod subject;
 mod view;

@@ -19,6 +19,7 @@ mod doctor;
 mod effects;
 #[cfg(debug_assertions)]
 mod failpoints;
+mod forking;
 mod gates;
 mod goal_budgets;
 mod goal_digests;
@@ -40,6 +41,7 @@ mod queueing;
 mod repair;
 mod resuming;
 mod retention;
+mod reusing;
 mod running;
 mod secrets;
 mod sharing;

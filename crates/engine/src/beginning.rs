@@ -13,7 +13,7 @@ use crate::setup::{Start, replay};
 use crate::store::Store;
 use convoke_model::{Digest, Event, JsonText, LimitReason, Stamped, TaskId, Timestamp};
 use convoke_plan::Plan;
-use convoke_schedule::Scheduler;
+use convoke_schedule::{Reusable, Scheduler};
 use std::sync::Arc;
 
 /// What a core is made of.
@@ -53,6 +53,12 @@ impl Beginning {
         let permits = permits(max_concurrency, limits, &spending, &notes, &scheduler);
         let events = opening.into_iter().chain([owned]).chain(cut).chain(spending.left_open()).collect();
         Ok(Beginning { scheduler, permits, events, questions, next_seq, last })
+    }
+
+    /// Has tasks take outputs of another run.
+    pub fn reusing(mut self, reusable: Option<Arc<Reusable>>) -> Beginning {
+        self.scheduler.set_reusable(reusable);
+        self
     }
 
     /// Whether the next attempt of a task attaches to a command that went on without an engine.

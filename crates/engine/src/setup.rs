@@ -23,7 +23,9 @@ use convoke_model::{
     Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped, TaskId,
 };
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, NotReopened, Outputs, Reopening, Scheduler, changed, reopen, replayable};
+use convoke_schedule::{
+    Changed, NotReopened, Outputs, Reopening, Reusable, Scheduler, changed, reopen, replayable,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +51,8 @@ pub struct Setup {
     pub capacity: Option<Shares>,
     /// What it shares with other runs of its project, each place where some of that is kept.
     pub projects: Vec<Project>,
+    /// The run whose outputs are taken where a task would come out the same.
+    pub reusable: Option<Arc<Reusable>>,
 }
 
 /// A run's part in what all processes of the machine share.
@@ -118,7 +122,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         owned,
         &|digest| setup.journal.blob(digest).ok().flatten(),
     )
-    .inspect_err(|error| settle_if_over(&setup.projects, error))?;
+    .inspect_err(|error| settle_if_over(&setup.projects, error))?
+    .reusing(setup.reusable);
     // Commands that went on for tasks that are over, or are told to stop, or are not in the plan any more.
     let given_up = survivors.into_iter().filter(|(task, _)| !beginning.attaches(task));
     given_up.for_each(|(_, (pid, start))| (setup.leftovers)(pid, start));
@@ -193,7 +198,7 @@ fn settle_if_over(projects: &[Project], error: &EngineError) {
 }
 
 /// The values that a journal has.
-struct Written<'a>(&'a dyn Fn(&Digest) -> Option<JsonText>);
+pub(crate) struct Written<'a>(pub(crate) &'a dyn Fn(&Digest) -> Option<JsonText>);
 
 impl Outputs for Written<'_> {
     fn get(&self, digest: &Digest) -> Option<JsonText> {
@@ -224,18 +229,7 @@ pub fn replay(
     let mut state = fold(written_under, history.clone())?;
     let (mut opening, mut ended) = (Vec::new(), None);
     if state.finished().is_some() {
-        let Reopening { tasks, restarted, retried, superseded, rewound } = reopen(&state)?;
-        let superseded = state.view(&outputs).as_it_stood(superseded);
-        let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
-        let asking = Vec::new();
-        opening.push(Event::RunReopened(RunReopened {
-            tasks,
-            restarted,
-            retried,
-            superseded,
-            rewound,
-            asking,
-        }));
+        opening.push(reopening(&state, reopen(&state)?, &outputs));
         let reopened = fold(written_under, with(&history, &opening))?;
         say_who_asks(&mut opening, &reopened);
         ended = Some(std::mem::replace(&mut state, reopened));
@@ -252,6 +246,14 @@ pub fn replay(
     Ok((state, opening))
 }
 
+/// The event that opens a run again.
+pub(crate) fn reopening(state: &Scheduler, found: Reopening, outputs: &dyn Outputs) -> Event {
+    let Reopening { tasks, restarted, retried, superseded, rewound } = found;
+    let superseded = state.view(outputs).as_it_stood(superseded);
+    let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
+    Event::RunReopened(RunReopened { tasks, restarted, retried, superseded, rewound, asking: Vec::new() })
+}
+
 /// Has the last event say which questions are open in the state that it leads to. Nothing in the fold depends on it: it is for
 /// readers that know the events alone.
 fn say_who_asks(opening: &mut [Event], state: &Scheduler) {
@@ -266,7 +268,7 @@ fn say_who_asks(opening: &mut [Event], state: &Scheduler) {
 }
 
 /// The history as it will be once these events are on disk.
-fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
+pub(crate) fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
     let last = history.last().map(|event| (event.seq, event.at)).unwrap_or_default();
     let stamp = |(n, event): (usize, &Event)| Stamped {
         seq: last.0 + 1 + n as u64,
@@ -277,7 +279,7 @@ fn with(history: &[Stamped], more: &[Event]) -> Vec<Stamped> {
 }
 
 /// The fold of the events that still count. What the others have cost is spent all the same.
-fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
+pub(crate) fn fold(plan: &Arc<Plan>, events: Vec<Stamped>) -> Result<Scheduler, EngineError> {
     fold_into(Scheduler::new(plan.clone()), events)
 }
 
@@ -322,6 +324,11 @@ fn end_leftovers(history: &[Stamped], end: &(dyn Fn(u32, u64) + Send + Sync)) ->
             Event::AttemptFinished { task, .. } | Event::AttemptFailed { task, .. } => {
                 alive.remove(task);
                 survivors.remove(task);
+            }
+            // What runs there belongs to the run that was copied.
+            Event::RunForked(_) => {
+                alive.clear();
+                survivors.clear();
             }
             _ => {}
         }

@@ -102,6 +102,7 @@ async fn drive(from: usize, tries: usize, patience: Duration, let_go: bool) -> F
         },
         capacity: None,
         projects: Vec::new(),
+        reusable: None,
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1)),
     };

@@ -49,6 +49,7 @@ impl Harness {
             version: "test".into(),
             metadata: Default::default(),
             configuration: Default::default(),
+            base: None,
         };
         let store = Store::new(Box::new(|_| None));
         let mut scheduler = Scheduler::new(plan);

@@ -43,6 +43,7 @@ impl Harness {
             version: "test".into(),
             metadata: Default::default(),
             configuration: Default::default(),
+            base: None,
         };
         let mut scheduler = Scheduler::new(plan);
         scheduler.set_configured_budgets(limits.configured_budgets());

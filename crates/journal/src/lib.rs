@@ -49,7 +49,7 @@ pub use owner::{Blocked, Held, Owner, blocked, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{
-    Compact, Reader, Repaired, RunMeta, SnapshotTaker, Sqlite, TakenOver, Verified, repair, verify,
+    Compact, Prefix, Reader, Repaired, RunMeta, SnapshotTaker, Sqlite, TakenOver, Verified, repair, verify,
     verify_snapshots,
 };
 pub use state::{StateDir, private_file, replace_durably, replace_private, write_private};

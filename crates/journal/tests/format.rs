@@ -32,6 +32,7 @@ fn events() -> Vec<Stamped> {
             version: "0.1.0".into(),
             metadata: Default::default(),
             configuration: Default::default(),
+            base: None,
         })),
         Event::RunOwned { epoch: 1, pid: 42, host: "h".into(), uptime: None },
         Event::AttemptStarted { task: task(), attempt: 1, lease: None },

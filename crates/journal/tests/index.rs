@@ -30,6 +30,7 @@ fn events(run: &RunId, start: u64, end: Option<RunStatus>) -> Vec<Stamped> {
             version: "0.1.0".into(),
             metadata: Default::default(),
             configuration: Default::default(),
+            base: None,
         })),
         Event::RunOwned { epoch: 1, pid: 42, host: "h".into(), uptime: None },
     ];

@@ -18,7 +18,10 @@ pub use cause::{Cause, CauseKind, Ending};
 pub use goal::{GoalChoice, GoalDecided};
 pub use limit::{BudgetAction, BudgetSpent, LimitAdapted, LimitReason, LimitSetting, LimitsSeen};
 pub use phase::{PhaseChoice, PhaseDecided, PhaseStatus, Superseded};
-pub use run::{GOAL, PlanChanged, RunReopened, RunStarted, RunStatus};
+pub use run::{
+    Affected, Base, BaseKind, GOAL, PlanChanged, RunForked, RunReopened, RunStarted, RunStatus, SetOutput,
+    TakenFrom,
+};
 pub use stamped::Stamped;
 pub use step::{HookPoint, MergeStrategy};
 
@@ -61,6 +64,24 @@ pub enum Event {
     RunReopened(RunReopened),
     /// A changed workflow file was accepted.
     PlanChanged(PlanChanged),
+    /// The events before this one are a copy of another run's, and the run goes on from there.
+    RunForked(Box<RunForked>),
+    /// A task takes an output instead of making one: it held no permit and cost nothing.
+    OutputTaken {
+        /// The task.
+        task: TaskId,
+        /// The output.
+        output: Payload,
+        /// Where it comes from.
+        from: TakenFrom,
+    },
+    /// A task of a run that reuses another one's outputs has to run.
+    TaskAffected {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        because: Vec<Affected>,
+    },
     /// A task that is not an attempt began: a group, a sub-workflow, a wait.
     TaskStarted {
         /// Which.

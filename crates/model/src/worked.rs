@@ -24,6 +24,10 @@ impl Absences {
         if let Some(last) = self.last.filter(|last| begins_an_owner(&stamped.event) && *last < stamped.at) {
             self.spans.push((last, stamped.at));
         }
+        if matches!(stamped.event, Event::RunForked(_)) {
+            // What lies before is another run's time.
+            self.spans = vec![(Timestamp(0), stamped.at)];
+        }
         self.last = Some(stamped.at);
     }
 
@@ -36,7 +40,10 @@ impl Absences {
 
 /// What an owner that takes a run over writes before anything else.
 fn begins_an_owner(event: &Event) -> bool {
-    matches!(event, Event::RunOwned { .. } | Event::RunReopened { .. } | Event::PlanChanged { .. })
+    matches!(
+        event,
+        Event::RunOwned { .. } | Event::RunReopened { .. } | Event::PlanChanged { .. } | Event::RunForked(_)
+    )
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use crate::composite::{Composite, Composites};
 use crate::fold::IllegalEvent;
 use crate::outputs::Outputs;
+use crate::reuse::Reusable;
 use crate::state::{Alarm, ConfiguredBudgets, FrameIx, State, TaskIx, Todo};
 use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
@@ -119,6 +120,7 @@ impl Scheduler {
     pub fn begun_anew(&self) -> Scheduler {
         let mut scheduler = Scheduler::knowing(self.plan.clone(), self.composites.clone());
         scheduler.set_configured_budgets(self.configured_budgets.clone());
+        scheduler.set_reusable(self.reusable.clone());
         scheduler
     }
 
@@ -140,6 +142,11 @@ impl Scheduler {
     /// Sets the budgets of the configuration, which stand in no plan.
     pub fn set_configured_budgets(&mut self, budgets: ConfiguredBudgets) {
         self.state.configured_budgets = budgets;
+    }
+
+    /// Has tasks take the outputs of another run where they would come out the same.
+    pub fn set_reusable(&mut self, reusable: Option<Arc<Reusable>>) {
+        self.state.reusable = reusable;
     }
 
     /// The run has also spent this, on a task that begins anew or is gone.

@@ -17,5 +17,6 @@ pub(crate) fn started(plan: &Plan, inputs: &serde_json::Value, seed: u64) -> Run
         version: "simulated".into(),
         metadata: Default::default(),
         configuration: Default::default(),
+        base: None,
     }
 }

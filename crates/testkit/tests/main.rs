@@ -6,6 +6,7 @@ mod budget_scopes;
 mod comparing;
 mod effects;
 mod folds;
+mod forking;
 mod gates;
 mod goal_budget;
 mod goal_cost;

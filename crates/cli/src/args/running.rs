@@ -81,6 +81,15 @@ pub struct RunArgs {
     /// Print the execution manifest that would run, with the given inputs, and run nothing
     #[arg(long, conflicts_with = "dry_run")]
     pub print_manifest: bool,
+    /// Take outputs of this run where a task is asked the same; everything else runs
+    #[arg(long, value_name = "RUN", conflicts_with = "print_manifest")]
+    pub reuse: Option<String>,
+    /// With --reuse: say at the end why each task ran or was reused
+    #[arg(long, requires = "reuse")]
+    pub explain: bool,
+    /// With --reuse: repeat scripts and tools that ran already, without asking
+    #[arg(long, requires = "reuse")]
+    pub repeat_effects: bool,
     /// A file of scripted replies that answers every agent; for `convoke test`
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["record", "replay", "provider"])]
     pub replies: Option<PathBuf>,
@@ -103,6 +112,31 @@ pub struct ResumeArgs {
     /// Of a run that `convoke goal` started: how far it may go from here on.
     #[command(flatten, next_help_heading = "Options for runs of `convoke goal`")]
     pub bounds: GoalBounds,
+}
+
+/// `convoke fork`.
+#[derive(Debug, Args)]
+pub struct ForkArgs {
+    /// The run to begin from, the beginning of its name, or `last`: the last one of this folder
+    pub run: String,
+    /// Where: the number of the last event to keep, or a task, before which the fork begins [default: the last event]
+    #[arg(long, value_name = "EVENT|TASK")]
+    pub at: Option<String>,
+    /// What a step answers: STEP.output=VALUE, or one field of it; may be repeated. What followed from it runs again
+    #[arg(long, value_name = "STEP.output.FIELD=VALUE", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    /// Go on with another workflow file: what it changes, and what depends on that, runs again
+    #[arg(long, value_name = "FILE")]
+    pub workflow: Option<PathBuf>,
+    /// Repeat what the run did already behind that point, without asking
+    #[arg(long)]
+    pub repeat_effects: bool,
+    /// For prompts from here on.
+    #[command(flatten)]
+    pub inputs: InputArgs,
+    /// Shared with `run`.
+    #[command(flatten)]
+    pub flags: RunFlags,
 }
 
 /// `convoke answer`.

@@ -69,6 +69,9 @@ fn as_run(args: &GoalArgs) -> RunArgs {
         None => args.plan_only || stdio::out_is_terminal(),
     };
     RunArgs {
+        reuse: None,
+        explain: false,
+        repeat_effects: false,
         file: goal_request::FILE.into(),
         inputs: InputArgs { inputs: Vec::new(), input_file: None },
         metadata: vec![(convoke_model::GOAL.to_owned(), args.goal.clone())],

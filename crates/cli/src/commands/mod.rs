@@ -5,6 +5,7 @@ mod attach;
 pub(crate) mod capacity;
 mod check;
 mod events;
+mod fork;
 mod goal;
 mod guide;
 mod instances;
@@ -27,6 +28,8 @@ use storage::{export, import, prune, repair, runs, verify};
 use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 
+pub(crate) use fork::permit;
+
 use crate::args::{Cli, Command, ConfigCommand};
 use crate::console::Console;
 use crate::exit::Exit;
@@ -40,6 +43,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Goal(args) => goal::run(console, &args),
         Command::Guide(args) => guide::run(console, &args),
         Command::Resume(args) => resume::run(console, &args),
+        Command::Fork(args) => fork::run(console, &args),
         Command::Attach(args) => attach::run(console, &args),
         Command::Answer(args) => answer::run(console, &args),
         Command::Plan(args) => plan::run(console, &args),

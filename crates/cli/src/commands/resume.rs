@@ -16,8 +16,9 @@ use crate::stored;
 use convoke_engine::{Changes, Start};
 use convoke_failpoint::failpoint;
 use convoke_journal::{Error, Index, Journal, Search, Sqlite, StateDir};
-use convoke_model::{Payload, RunId, RunStarted, RunStatus};
+use convoke_model::{BaseKind, Payload, RunId, RunStarted, RunStatus};
 use convoke_plan::Plan;
+use convoke_schedule::Reusable;
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
@@ -155,8 +156,15 @@ pub fn resume_run(
     cassette.announcement().iter().for_each(|words| console.say(words));
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };
     failpoint!("resume.admitted");
+    let reusable = reused(&started, &state)?;
     let start = how_to_start(&journal, started, &plan, changed);
-    Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags }.finish()
+    Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags, reusable }.finish()
+}
+
+/// The run whose outputs it takes, where it was started so.
+fn reused(started: &RunStarted, state: &StateDir) -> Result<Option<Arc<Reusable>>, CommandFailure> {
+    let base = started.base.as_ref().filter(|base| base.how == BaseKind::Reuse);
+    base.map(|base| crate::reusing::open(state, &base.run.0)).transpose()
 }
 
 /// What the run was started with; its first event holds it.

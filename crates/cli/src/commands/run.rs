@@ -14,13 +14,14 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::plan_text;
-use crate::stored;
+use crate::reusing;
+use crate::stored::{self, Stored};
 use crate::subject::Subject;
 use crate::view::format;
 use convoke_engine::Start;
 use convoke_failpoint::failpoint;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
-use convoke_model::{JsonText, Payload, RunStarted};
+use convoke_model::{Base, BaseKind, JsonText, Payload, RunStarted};
 use convoke_plan::Plan;
 use convoke_plan::compile::check_inputs;
 use convoke_plan::view::estimate;
@@ -114,6 +115,11 @@ fn dry_run(
         .for_each(|remark| console.complain(remark));
     console.complain(&driving::admission::words(&estimate(plan, inputs)));
     driving::destinations::line(plan, &console.config).iter().for_each(|line| console.complain(line));
+    if let Some(name) = &args.reuse {
+        let state = stored::for_reading(console);
+        let reusable = reusing::open(&state, name)?;
+        console.complain(&reusing::Affects::of(&state, &reusable, plan, inputs)?.words());
+    }
     console.complain("nothing was run (--dry-run)");
     Ok(Exit::Success)
 }
@@ -127,6 +133,11 @@ fn start(
     equipment: Equipment,
 ) -> Result<Exit, CommandFailure> {
     let state = stored::for_writing(console)?;
+    let reusable = args.reuse.as_deref().map(|name| reusing::open(&state, name)).transpose()?;
+    if let Some(reusable) = &reusable {
+        let again = reusing::Affects::of(&state, reusable, &plan, &inputs)?;
+        again.permit(args.repeat_effects)?;
+    }
     let folder = std::env::current_dir().map_err(|error| {
         CommandFailure::new(Exit::Refused, format!("the current folder cannot be used: {error}"))
     })?;
@@ -143,12 +154,20 @@ fn start(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         metadata: metadata(&plan, args),
         configuration: config_snapshot::stated(&console.config),
+        base: reusable.as_ref().map(|base| Base { run: base.run.clone(), how: BaseKind::Reuse }),
     };
     failpoint!("run.journal.before");
     let (journal, started) = create(&state, &plan, started)?;
     failpoint!("run.journal.made");
     let start = Start::Fresh(Box::new(started));
-    Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags: &args.flags }.finish()
+    let (plan, flags, of_run) = (Arc::new(plan), &args.flags, (state.clone(), journal.run().clone()));
+    let ended = Drive { console, state, plan, journal, start, equipment, flags, reusable }.finish();
+    if args.explain {
+        let (state, run) = of_run;
+        let events = Stored::open(&state, &run.0)?.events;
+        console.complain(&reusing::explain::text(&convoke_engine::report::fold(&events)));
+    }
+    ended
 }
 
 /// The author's words, those of the command line on top, whether others may take part, and where the run's calls are
@@ -187,6 +206,6 @@ fn create(
 }
 
 /// An unpredictable number, from the keys that the standard library draws for its maps.
-fn entropy() -> u64 {
+pub(super) fn entropy() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

@@ -45,6 +45,7 @@ use convoke_failpoint::failpoint;
 use convoke_journal::{Sqlite, StateDir, stands};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
+use convoke_schedule::Reusable;
 use run_context::RunContext;
 pub use signals::{Signal, Signals};
 use std::pin::pin;
@@ -75,6 +76,8 @@ pub struct Drive<'a> {
     pub equipment: Equipment,
     /// How the user wants it.
     pub flags: &'a RunFlags,
+    /// The run whose outputs are taken where a task would come out the same.
+    pub reusable: Option<Arc<Reusable>>,
 }
 
 /// How driving a run came to its end.
@@ -125,7 +128,7 @@ impl Drive<'_> {
         let signals =
             Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
         let watchdog = Watchdog::start(run);
-        let Drive { console, state, plan, journal, start, equipment, flags } = self;
+        let Drive { console, state, plan, journal, start, equipment, flags, reusable } = self;
         let resumed = matches!(start, Start::Resume(_));
         let context =
             RunContext { console, state: &state, plan: &plan, equipment: &equipment, flags, run, resumed };
@@ -146,6 +149,7 @@ impl Drive<'_> {
                 convoke_tools::end_leftovers(pid, start);
             }),
             clock: Clock::of(clock::machine(&stored::ourselves().boot)),
+            reusable,
         };
         let (mut engine, handle, notices) = match prepare(setup) {
             Err(EngineError::Ended(_)) => return Ok(None),

@@ -73,6 +73,7 @@ impl Gates {
             | Event::TaskWoken { task }
             | Event::RetryScheduled { task, .. }
             | Event::AttemptStarted { task, .. }
+            | Event::OutputTaken { task, .. }
             | Event::TaskSucceeded { task, .. } => self.close(task),
             Event::RunReopened(reopened) => {
                 self.renew(&reopened.tasks);
@@ -81,6 +82,10 @@ impl Gates {
             Event::PlanChanged(changed) => {
                 self.renew(&changed.opened);
                 self.reopen(&changed.asking);
+            }
+            Event::RunForked(forked) => {
+                self.renew(&forked.change.opened);
+                self.reopen(&forked.change.asking);
             }
             _ => {}
         }

@@ -192,6 +192,7 @@ pub fn ended(reader: &Reader, question: &Question) -> Result<Option<Refused>, Er
         // The question is open again, and an answer that only led to an end is forgotten.
         Event::RunReopened(reopened) if reopened.tasks.contains(asked) => ended = None,
         Event::PlanChanged(changed) if changed.opened.contains(asked) => ended = None,
+        Event::RunForked(forked) if forked.change.opened.contains(asked) => ended = None,
         _ => {}
     })?;
     Ok(ended)

@@ -7,6 +7,7 @@ use crate::escape;
 use crate::gate;
 use crate::goal_request::origin;
 use crate::paint::Paint;
+use crate::reusing::explain;
 use convoke_model::{
     BudgetAction, BudgetSpent, ChildSpec, Event, Failure, GateId, LimitAdapted, LimitReason, LimitSetting,
     MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
@@ -28,6 +29,11 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
             format!("reopened {}", format::plural(reopened.tasks.len() as u64, "task"))
         }
         Event::PlanChanged(changed) => plan_changed(&changed.dropped),
+        Event::RunForked(forked) => format!("forked from {} after event {}", forked.run, forked.seq),
+        Event::OutputTaken { task, from, .. } => format!("{}: {}", name(task), explain::origin(from)),
+        Event::TaskAffected { task, because } => {
+            format!("{} runs: {}", name(task), explain::reasons(because))
+        }
         Event::TaskStarted { task, until, .. } => task_started(&name(task), *until, at),
         Event::FannedOut { task, count, .. } => {
             format!("{}: {}", name(task), format::plural((*count).into(), "item"))

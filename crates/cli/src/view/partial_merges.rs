@@ -47,6 +47,7 @@ impl PartialMerges {
                 self.forget(reopened.tasks.iter().chain(&reopened.restarted));
             }
             Event::PlanChanged(changed) => self.forget(changed.dropped.iter()),
+            Event::RunForked(forked) => self.forget(forked.change.dropped.iter()),
             _ => {}
         }
     }

@@ -10,8 +10,8 @@ use super::titles::Titles;
 use super::{Outline, PartialMerges, format};
 use convoke_journal::Blocked;
 use convoke_model::{
-    Absences, ChildKind, ChildSpec, Ending, Event, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage,
-    WaitsFor,
+    Absences, ChildKind, ChildSpec, Ending, Event, PlanChanged, RunId, RunStatus, Stamped, TaskId, Timestamp,
+    Usage, WaitsFor,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -173,6 +173,7 @@ impl State {
             Event::RunOwned { .. } => self.status = Some(RunStatus::Running),
             Event::RunReopened(reopened) => self.reopen(&reopened.tasks, &reopened.restarted),
             Event::PlanChanged(changed) => self.reopen(&[], &changed.dropped),
+            Event::RunForked(forked) => self.fork(&forked.change, at),
             Event::TaskStarted { task, until, .. } => self.open(task, *until, at, seq),
             Event::FannedOut { task, count, .. } => self.fan_out(task, *count, at, seq),
             Event::MergeStarted { task, .. } => self.open(task, None, at, seq),
@@ -193,7 +194,9 @@ impl State {
                 self.attempt_ended(task, &Usage::default(), None, at)
             }
             Event::RetryScheduled { task, at: when } => self.wait(task, Wait::Retry(*when), at, seq),
-            Event::TaskSucceeded { task, .. } => self.end(task, End::Succeeded, at),
+            Event::TaskSucceeded { task, .. } | Event::OutputTaken { task, .. } => {
+                self.end(task, End::Succeeded, at)
+            }
             Event::TaskFailed { task, .. } => self.end(task, End::Failed, at),
             Event::TaskSkipped { task, .. } => self.end(task, End::Skipped, at),
             Event::TaskCancelled { task, .. } => self.end(task, End::Cancelled, at),
@@ -361,6 +364,15 @@ impl State {
             self.remove(id);
             self.expected.insert(id.clone());
         }
+    }
+
+    /// Time and spending before are another run's, and what ran there does not run here.
+    fn fork(&mut self, change: &PlanChanged, at: Timestamp) {
+        (self.started, self.usage) = (at, Usage::default());
+        let ran = self.tasks.iter().filter(|(_, task)| matches!(task.phase, Phase::Running(_)));
+        let ran: Vec<TaskId> = ran.map(|(id, _)| id.clone()).collect();
+        self.reopen(&ran, &change.dropped);
+        change.opened.iter().for_each(|id| self.remove(id));
     }
 
     fn remove(&mut self, id: &TaskId) {

@@ -29,6 +29,7 @@ pub(in crate::view) fn started() -> Event {
         version: "0".into(),
         metadata: Default::default(),
         configuration: Default::default(),
+        base: None,
     }))
 }
 

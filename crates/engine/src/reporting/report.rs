@@ -2,7 +2,8 @@
 
 use convoke_model::hash::HashSet;
 use convoke_model::{
-    Absences, Cause, Event, Failure, Payload, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+    Absences, Affected, Cause, Event, Failure, Payload, RunForked, RunStarted, RunStatus, Stamped, TakenFrom,
+    TaskId, Timestamp, Usage,
 };
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -24,6 +25,12 @@ pub struct RunReport {
     pub failure: Option<Failure>,
     /// What it used.
     pub usage: Usage,
+    /// Where the events before its own come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked: Option<RunForked>,
+    /// What the run that it was forked from had used by then.
+    #[serde(skip_serializing_if = "Usage::is_zero")]
+    pub inherited: Usage,
     /// Its tasks, in order of appearance.
     pub tasks: IndexMap<TaskId, TaskReport>,
     /// When no process drove it.
@@ -59,6 +66,12 @@ pub struct TaskReport {
     pub superseded: bool,
     /// The tools that it called, in order of the first call.
     pub tools: IndexMap<String, ToolReport>,
+    /// Where its output comes from, if it did not make it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<TakenFrom>,
+    /// Why it ran, in a run that takes outputs of another one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<Affected>,
 }
 
 /// The calls of one tool.
@@ -138,6 +151,13 @@ impl RunReport {
                 self.supersede(&reopened.restarted);
             }
             Event::PlanChanged(changed) => self.supersede(&changed.dropped),
+            Event::RunForked(forked) => self.fork(forked, at),
+            Event::OutputTaken { task, output, from } => {
+                let task = self.ended(task, at, TaskWord::Succeeded);
+                (task.output, task.taken, task.superseded) =
+                    (Some(output.clone()), Some(from.clone()), false);
+            }
+            Event::TaskAffected { task, because } => self.task(task).because.clone_from(because),
             Event::TaskStarted { task, .. }
             | Event::FannedOut { task, .. }
             | Event::MergeStarted { task, .. }
@@ -195,6 +215,22 @@ impl RunReport {
         for task in tasks {
             let task = self.task(task);
             (task.state, task.ended_at, task.failure, task.cause) = (TaskWord::Waiting, None, None, None);
+        }
+    }
+
+    /// What was spent and how long it took before is the other run's, and so are the attempts that ran there.
+    fn fork(&mut self, forked: &RunForked, at: Timestamp) {
+        self.started_at = Some(at);
+        (self.finished_at, self.failure, self.output) = (None, None, None);
+        self.inherited = std::mem::take(&mut self.usage);
+        self.supersede(&forked.change.dropped);
+        self.forked = Some(forked.clone());
+        for task in self.tasks.values_mut().filter(|task| task.state == TaskWord::Running) {
+            let open = task.attempts.iter_mut().filter(|attempt| attempt.ended_at.is_none());
+            open.for_each(|attempt| attempt.ended_at = Some(at));
+            if !task.attempts.is_empty() {
+                task.state = TaskWord::Waiting;
+            }
         }
     }
 

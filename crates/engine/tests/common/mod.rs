@@ -108,6 +108,7 @@ pub fn fresh(plan: &Plan) -> Start {
         version: "test".into(),
         metadata: Default::default(),
         configuration: Default::default(),
+        base: None,
     }))
 }
 
@@ -189,6 +190,7 @@ fn setup(
         },
         capacity: None,
         projects: Vec::new(),
+        reusable: None,
         leftovers: Arc::new(|_, _| {}),
         clock: Clock::starting_at(Timestamp(1) + after),
     }

@@ -3,7 +3,7 @@
 use crate::Blocked;
 use convoke_model::excerpt::{clipped, one_line};
 use convoke_model::{
-    Absences, Event, Payload, RunId, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+    Absences, Event, Payload, PlanChanged, RunId, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ pub struct RunRow {
     pub blocked: Option<Blocked>,
     /// The number of its last event.
     pub events: u64,
-    /// The run that it was forked from. That one is kept for as long as this one is there.
+    /// The run that it was forked from, or takes outputs of. That one is kept for as long as this one is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<RunId>,
     /// Why its journal could not be read to the end.
@@ -173,6 +173,12 @@ impl Summary {
                 row.folder.clone_from(&started.folder);
                 row.started_at = stamped.at;
                 self.words = words(started);
+                row.base = started.base.as_ref().map(|base| base.run.clone());
+            }
+            // Time and spending before this are the base's.
+            Event::RunForked(_) => {
+                (row.started_at, row.usage) = (stamped.at, Usage::default());
+                (row.status, row.finished_at) = (RunStatus::Running, None);
             }
             Event::RunOwned { pid, .. } => row.pid = Some(*pid),
             Event::RunReopened { .. } => (row.status, row.finished_at) = (RunStatus::Running, None),
@@ -199,13 +205,14 @@ impl Summary {
             | Event::GateOpened { task, .. }
             | Event::TaskSkipped { task, .. }
             | Event::TaskCancelled { task, .. } => self.set(task, Task::Open),
-            Event::AttemptFinished { task, .. } | Event::TaskSucceeded { task, .. } => {
-                self.set(task, Task::Done)
-            }
+            Event::AttemptFinished { task, .. }
+            | Event::TaskSucceeded { task, .. }
+            | Event::OutputTaken { task, .. } => self.set(task, Task::Done),
             Event::TaskFailed { task, .. } => self.set(task, Task::Failed),
             Event::RunReopened(reopened) => {
                 reopened.tasks.iter().for_each(|task| self.set(task, Task::Open));
             }
+            Event::RunForked(forked) => self.fork(&forked.change),
             _ => {}
         }
     }
@@ -219,6 +226,13 @@ impl Summary {
             | Event::TurnRecorded { usage, .. } => self.row.usage += *usage,
             _ => {}
         }
+    }
+
+    /// What ran in the base does not run here, and what is done again is not done.
+    fn fork(&mut self, change: &PlanChanged) {
+        let runs = self.tasks.values_mut().filter(|task| **task == Task::Running);
+        runs.for_each(|task| *task = Task::Open);
+        change.dropped.iter().chain(&change.opened).for_each(|task| self.set(task, Task::Open));
     }
 
     fn set(&mut self, task: &TaskId, state: Task) {

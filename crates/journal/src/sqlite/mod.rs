@@ -4,6 +4,7 @@
 //! says what an error of the database means, `snapshot` keeps shorter histories beside it, `vfs` is between SQLite and the disk. Invariant: the owner's is the only
 //! connection that writes.
 
+mod copy;
 mod fault;
 mod owned;
 mod pack;
@@ -15,6 +16,7 @@ mod verify;
 mod vfs;
 pub(crate) mod whole;
 
+pub use copy::Prefix;
 pub(crate) use fault::{file_uri, refusal};
 pub use owned::{Sqlite, TakenOver};
 pub use reader::Reader;

@@ -61,11 +61,23 @@ const INSERT_BLOB: &str =
 impl Sqlite {
     /// Makes the journal of a new run and owns it, with epoch 1.
     pub fn create(state: &StateDir, run: &RunId, meta: &RunMeta, owner: &Owner) -> Result<Sqlite, Error> {
+        Sqlite::create_with(state, run, meta, owner, |_| Ok(()))
+    }
+
+    /// The same, with something written into it before it counts as a run.
+    pub(super) fn create_with(
+        state: &StateDir,
+        run: &RunId,
+        meta: &RunMeta,
+        owner: &Owner,
+        fill: impl FnOnce(&mut Sqlite) -> Result<(), Error>,
+    ) -> Result<Sqlite, Error> {
         let dir = state.make_run_dir(run)?;
         failpoint!("journal.create.folder_made");
         let made = begin_making(&dir).and_then(|()| {
             failpoint!("journal.create.marked");
-            let journal = Sqlite::create_in(&dir, run, meta, owner)?;
+            let mut journal = Sqlite::create_in(&dir, run, meta, owner)?;
+            fill(&mut journal)?;
             end_making(&dir)?;
             failpoint!("journal.create.unmarked");
             state.sync_names()?;

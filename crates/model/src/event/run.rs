@@ -3,7 +3,7 @@
 //! Words of a status are part of files and of the command line: they never change.
 
 use super::Superseded;
-use crate::{Digest, Payload, RunId, TaskId};
+use crate::{Digest, Payload, RunId, TaskId, Usage};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,94 @@ pub struct RunStarted {
     /// The configuration that differed from the defaults, by key; values that may be secrets are hidden.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub configuration: IndexMap<String, String>,
+    /// The run that it is made from, where it does not begin from nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Base>,
+}
+
+/// The run that another one is made from. It is kept for as long as that one is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Base {
+    /// Its name.
+    pub run: RunId,
+    /// What was taken from it.
+    pub how: BaseKind,
+}
+
+/// What a run takes from its base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BaseKind {
+    /// A copy of its events up to one of them.
+    Fork {
+        /// The last event that was copied.
+        seq: u64,
+        /// The hash of the record that holds it, in the base's journal.
+        hash: Digest,
+    },
+    /// Outputs of tasks that would come out the same.
+    Reuse,
+}
+
+/// A copy of another run's events goes on by itself. What those events spent is that run's; time and budgets begin here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunForked {
+    /// The run whose events come before this one.
+    pub run: RunId,
+    /// The last event that was copied.
+    pub seq: u64,
+    /// The hash of the record that holds it, in that run's journal.
+    pub hash: Digest,
+    /// Outputs that a person has set: their tasks take them when they would start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<SetOutput>,
+    /// The plan from here on, and what is done again because of it or because of what was set.
+    pub change: PlanChanged,
+}
+
+/// An output that a person has set in place of a task's own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SetOutput {
+    /// The task.
+    pub task: TaskId,
+    /// The output.
+    pub output: Payload,
+}
+
+/// From where a task has an output that it did not make.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TakenFrom {
+    /// A task of another run, whose definition and inputs were the same.
+    Run {
+        /// The run.
+        run: RunId,
+        /// Its task.
+        task: TaskId,
+        /// What that task used, and this one did not.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        saved: Usage,
+    },
+    /// The command line of the fork: a person has set it.
+    Set,
+}
+
+/// Why a task cannot take the output of another run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Affected {
+    /// That run has no such task.
+    New,
+    /// That run's task did not succeed.
+    Unfinished,
+    /// A part of its definition is another one: `prompt`, `model`, `command`, …
+    Changed(String),
+    /// An input of the workflow has another value.
+    Input(String),
+    /// Another task's output is another one.
+    Output(String),
+    /// A text came out differently, and no input of it that has a name did.
+    Rendered(String),
 }
 
 /// A run that had ended is open again: what failed or was cancelled gets another chance.

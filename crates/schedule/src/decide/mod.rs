@@ -62,7 +62,7 @@ impl Scheduler {
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }
-        if !self.may_enter(task, outputs) {
+        if !self.may_enter(task, outputs) || self.takes_output(task, outputs) {
             return;
         }
         if let Some(composite) = self.own_composite(task) {

@@ -12,6 +12,7 @@ use std::time::Duration;
 mod attempt;
 mod effect;
 mod end;
+mod fork;
 mod place;
 mod time;
 mod workflow;
@@ -116,6 +117,12 @@ impl State {
                 self.restarted(&changed.dropped);
                 self.phases_superseded(&changed.superseded);
                 self.reopened(&[], &[])
+            }
+            Event::RunForked(forked) => self.run_forked(forked),
+            Event::OutputTaken { task, output, .. } => self.task_succeeded(task, output),
+            Event::TaskAffected { task, .. } => {
+                self.affected.insert(task.clone());
+                Ok(())
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
             Event::AttemptTaken { .. }

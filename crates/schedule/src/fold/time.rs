@@ -12,7 +12,13 @@ use std::time::Duration;
 impl State {
     /// Whether an event is of a new owner, so that no process drove the run before it.
     pub(crate) fn begins_ownership(event: &Event) -> bool {
-        matches!(event, Event::RunOwned { .. } | Event::RunReopened { .. } | Event::PlanChanged { .. })
+        matches!(
+            event,
+            Event::RunOwned { .. }
+                | Event::RunReopened { .. }
+                | Event::PlanChanged { .. }
+                | Event::RunForked(_)
+        )
     }
 
     /// No process drove the run for this long, or the machine slept.

@@ -21,7 +21,12 @@ pub struct Changed {
 
 /// Finds what a changed plan would do again: what changed, and what depends on it.
 pub fn changed(state: &State, plan: &Plan) -> Changed {
-    let found = Stale::find(state, plan);
+    changed_and_set(state, plan, &[])
+}
+
+/// The same where outputs were set besides: their tasks take these, and what followed from them is done again.
+pub fn changed_and_set(state: &State, plan: &Plan, set: &[TaskId]) -> Changed {
+    let found = Stale::find(state, plan, set);
     let ids = |tasks: HashSet<TaskIx>| {
         let mut ids: Vec<_> = tasks.into_iter().map(|task| state.tasks[task].id.clone()).collect();
         ids.sort();
@@ -39,7 +44,7 @@ struct Stale {
 }
 
 impl Stale {
-    fn find(state: &State, plan: &Plan) -> Stale {
+    fn find(state: &State, plan: &Plan, set: &[TaskId]) -> Stale {
         let mut found = Stale::default();
         let mut changed = Vec::new();
         for task in state.tasks.indices().filter(|task| !state.is_same(*task, plan)) {
@@ -48,12 +53,30 @@ impl Stale {
             into.insert(task);
             changed.push(task);
         }
+        for task in set.iter().filter_map(|id| state.tasks.find(id)) {
+            changed.extend(found.set(state, task));
+        }
         // With the plan the end of the run may be another one, and with it what is run then.
         found.dropped.extend(state.closing_hooks(FrameIx(0)));
         found.spread(state, changed);
         let summaries = state.summaries_for(|waiter| found.dropped.contains(&waiter));
         found.dropped.extend(summaries);
         found
+    }
+
+    /// A task begins anew to take what was set; groups and sub-workflows around it are open again. All of these.
+    fn set(&mut self, state: &State, task: TaskIx) -> Vec<TaskIx> {
+        let around = std::iter::successors(state.above(task), |task| state.above(*task));
+        let around: Vec<TaskIx> = around.filter(|group| !self.dropped.contains(group)).collect();
+        for group in &around {
+            self.opened.insert(*group);
+            if let Some(frame) = state.tasks[*group].frame {
+                self.dropped.extend(state.closing_hooks(frame));
+            }
+        }
+        self.dropped.insert(task);
+        self.opened.remove(&task);
+        [vec![task], around].concat()
     }
 
     /// Drops what follows from what is stale, and what lies below what is dropped.

@@ -5,7 +5,7 @@
 
 use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{
-    ChildKind, ChildSpec, Event, HookPoint, PlanChanged, RunReopened, Stamped, TaskId, reason,
+    ChildKind, ChildSpec, Event, HookPoint, PlanChanged, RunReopened, Stamped, TaskId, Usage, reason,
 };
 
 /// The events that still count, with every reopening carried out.
@@ -20,9 +20,29 @@ pub fn replayable(events: Vec<Stamped>) -> Vec<Stamped> {
             Event::PlanChanged(PlanChanged { dropped, opened, .. }) => {
                 kept = without_ends(kept, &opened.iter().collect(), dropped);
             }
+            Event::RunForked(forked) => kept = forked_history(kept, &forked.change),
             _ => {}
         }
         kept.push(stamped);
+    }
+    kept
+}
+
+/// What a copied history stands for in the run that goes on with it: nothing that it tells was paid by this one.
+fn forked_history(mut kept: Vec<Stamped>, change: &PlanChanged) -> Vec<Stamped> {
+    let has_ended = kept.iter().any(|stamped| matches!(stamped.event, Event::RunFinished { .. }));
+    if has_ended || !(change.dropped.is_empty() && change.opened.is_empty()) {
+        kept = without_ends(kept, &change.opened.iter().collect(), &change.dropped);
+    }
+    for stamped in &mut kept {
+        match &mut stamped.event {
+            Event::AttemptFinished { usage, .. }
+            | Event::AttemptFailed { usage, .. }
+            | Event::AttemptSuspended { usage, .. }
+            | Event::AttemptLost { usage, .. }
+            | Event::TurnRecorded { usage, .. } => *usage = Usage::default(),
+            _ => {}
+        }
     }
     kept
 }
@@ -77,6 +97,7 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
         Event::HookRendered { within, hook, .. } => *hook == HookPoint::OnStart || !opened(within),
         Event::TaskFailed { task, .. }
         | Event::TaskSucceeded { task, .. }
+        | Event::OutputTaken { task, .. }
         | Event::TaskSkipped { task, .. }
         | Event::TaskCancelled { task, .. }
         | Event::CancelRequested { task, .. } => !open.contains(task),
@@ -120,7 +141,8 @@ pub(crate) fn lies_below(task: &TaskId, restarted: &HashSet<&TaskId>) -> bool {
     false
 }
 
-fn task_of(event: &Event) -> Option<&TaskId> {
+/// The task that an event is about.
+pub fn task_of(event: &Event) -> Option<&TaskId> {
     match event {
         Event::TaskStarted { task, .. }
         | Event::FannedOut { task, .. }
@@ -150,6 +172,8 @@ fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::RetryScheduled { task, .. }
         | Event::TaskWoken { task }
         | Event::TaskSucceeded { task, .. }
+        | Event::OutputTaken { task, .. }
+        | Event::TaskAffected { task, .. }
         | Event::TaskFailed { task, .. }
         | Event::TaskSkipped { task, .. }
         | Event::CancelRequested { task, .. }

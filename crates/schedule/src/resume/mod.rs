@@ -4,7 +4,7 @@ mod changed;
 mod history;
 mod reopen;
 
-pub use changed::{Changed, changed};
+pub use changed::{Changed, changed, changed_and_set};
 pub(crate) use history::lies_below;
-pub use history::replayable;
+pub use history::{replayable, task_of};
 pub use reopen::{NotReopened, Reopening, reopen};

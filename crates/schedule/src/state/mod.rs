@@ -26,6 +26,7 @@ pub(crate) use timer::{Alarm, Timers};
 
 use crate::composite::{Children, Composites, Memos};
 use crate::outputs::Outputs;
+use crate::reuse::Reusable;
 use crate::view::View;
 use budget_scopes::Namesakes;
 use convoke_model::hash::{HashMap, HashSet};
@@ -98,6 +99,12 @@ pub struct State {
     pub(crate) superseded: HashMap<TaskId, Vec<Superseded>>,
     /// What people said to the run on its way.
     pub(crate) guidance: Vec<String>,
+    /// Outputs that were set: these tasks take them instead of beginning.
+    pub(crate) given: HashMap<TaskId, Payload>,
+    /// Tasks of which it is known that they cannot take the output of another run.
+    pub(crate) affected: HashSet<TaskId>,
+    /// The run whose outputs are taken where they would come out the same.
+    pub(crate) reusable: Option<Arc<Reusable>>,
     /// How many questions each task has asked so far, those that were undone included: a number is never used again.
     pub(crate) questions: HashMap<TaskId, u32>,
 }
@@ -146,6 +153,9 @@ impl State {
             folder: String::new(),
             configured_budgets: ConfiguredBudgets::default(),
             restarted: HashMap::default(),
+            given: HashMap::default(),
+            affected: HashSet::default(),
+            reusable: None,
             questions: HashMap::default(),
             skip_gates: false,
             now: Timestamp::default(),

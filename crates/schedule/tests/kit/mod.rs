@@ -78,6 +78,7 @@ impl Run {
             version: String::new(),
             metadata: Default::default(),
             configuration: Default::default(),
+            base: None,
         };
         let mut run = Run { scheduler, outputs: Kept::default(), now: 0 };
         run.happens(Event::RunStarted(Box::new(started)));

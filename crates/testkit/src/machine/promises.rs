@@ -57,6 +57,7 @@ impl Machine<'_> {
         for Stamped { event, .. } in events {
             match event {
                 Event::TaskSucceeded { task, .. }
+                | Event::OutputTaken { task, .. }
                 | Event::TaskFailed { task, .. }
                 | Event::TaskSkipped { task, .. }
                 | Event::TaskCancelled { task, .. } => {

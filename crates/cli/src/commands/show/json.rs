@@ -3,6 +3,7 @@
 use super::capacity::Fared;
 use super::{Shown, conversation, word};
 use crate::failure::CommandFailure;
+use crate::reusing::explain;
 use convoke_engine::report::{AttemptReport, TaskReport};
 use convoke_journal::Blocked;
 use convoke_model::synthesis::bare;
@@ -32,6 +33,8 @@ impl Shown {
             "version": started.map(|started| &started.version),
             "plan": started.map(|started| started.plan),
             "metadata": started.map(|started| &started.metadata),
+            "base": started.and_then(|started| started.base.as_ref()),
+            "inherited": usage(&report.inherited),
             "status": self.status.word(),
             "blocked": self.blocked.map(Blocked::word),
             "started_at": report.started_at.map(Timestamp::rfc3339),
@@ -114,6 +117,7 @@ impl Shown {
         put("output", self.optional(task.output.as_ref())?);
         put("so_far", self.so_far(id)?);
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));
+        put("reuse", explain::record(&task.because, task.taken.as_ref()));
         put("superseded", task.superseded.then(|| json!(true)));
         put("cause", task.cause.as_ref().map(|cause| json!(cause)));
         put("decided", self.decided.get(id).map(|reason| json!(reason)));

@@ -10,7 +10,7 @@ use crate::goal_request::origin;
 use crate::paint::Paint;
 use crate::view::{ABOVE, ShownFailures, State, format};
 use convoke_engine::report::{AttemptReport, TaskReport, TaskWord, ToolReport};
-use convoke_model::{Event, Failure, GateId, JsonText, RunStatus, TaskId, Timestamp};
+use convoke_model::{BaseKind, Event, Failure, GateId, JsonText, RunStatus, TaskId, Timestamp};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -22,6 +22,19 @@ const MOST_TASKS: usize = 200;
 const LONGEST_GOAL: usize = 200;
 
 impl Shown {
+    /// The run that this one was made from, and what that means.
+    fn comes_from(&self) -> Option<String> {
+        let base = self.report.started.as_ref()?.base.as_ref()?;
+        Some(match base.how {
+            BaseKind::Reuse => format!("takes outputs of {}", base.run),
+            BaseKind::Fork { seq, .. } => {
+                let used = format::usage(&self.report.inherited);
+                let used = used.map(|used| format!("; {used} before that, not counted here"));
+                format!("fork of {} after event {seq}{}", base.run, used.unwrap_or_default())
+            }
+        })
+    }
+
     pub(super) fn run_text(&self, paint: Paint) -> Result<String, CommandFailure> {
         let report = &self.report;
         let mut text = String::new();
@@ -36,6 +49,9 @@ impl Shown {
         }
         if let Some(goal) = report.started.as_ref().and_then(|started| started.sentence()) {
             field("goal", format::fit(&format::first_line(goal), LONGEST_GOAL));
+        }
+        if let Some(from) = self.comes_from() {
+            field("from", from);
         }
         field("status", paint.strong(&self.status.word().replace('_', " ")));
         self.blocked.iter().for_each(|on| field("blocked", on.to_string()));

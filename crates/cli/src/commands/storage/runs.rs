@@ -62,6 +62,7 @@ fn record(row: &RunRow, now: Timestamp) -> Value {
         "worked_ms": worked(row, now).as_millis() as u64,
         "tasks": {"total": row.total, "done": row.done, "failed": row.failed, "running": row.running},
         "usage": row.usage,
+        "base": row.base,
     })
 }
 

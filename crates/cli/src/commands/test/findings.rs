@@ -45,6 +45,7 @@ impl Found {
                 Event::AttemptStarted { task, .. }
                 | Event::TaskStarted { task, .. }
                 | Event::TaskSucceeded { task, .. }
+                | Event::OutputTaken { task, .. }
                 | Event::GateOpened { task, .. }
                 | Event::FannedOut { task, .. } => ran.push(task.clone()),
                 Event::RunFinished { failure: Some(failure), .. } => said.push_str(&failure.message),

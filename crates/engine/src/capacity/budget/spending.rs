@@ -41,6 +41,8 @@ impl Spending {
     pub fn take(&mut self, stamped: &Stamped) {
         let at = stamped.at;
         match &stamped.event {
+            // What was spent before is the other run's, which has its own budgets.
+            Event::RunForked(_) => *self = Spending::default(),
             Event::CallReserved { task, attempt, worst } => self.reserve(task, *attempt, worst, at),
             Event::CallLost { task, worst, .. } => self.lose(task, worst, at),
             Event::AttemptLost { task, usage, .. } => self.lost_attempt(task, usage, at),
