@@ -148,8 +148,13 @@ fn began(world: &World) -> usize {
 /// Nothing is repeated without a word: neither a resume nor one that skips gates begins the step again.
 #[track_caller]
 fn asks_first(world: &World, times: usize) {
+    asks_as(world, times, 1);
+}
+
+/// The same, as the n-th question of the step.
+fn asks_as(world: &World, times: usize, question: usize) {
     let run = world.run();
-    let asks = ["run it again?", &format!("convoke answer {run} pays~1 retry")];
+    let asks = ["run it again?", &format!("convoke answer {run} pays~{question} retry")];
     world.convoke(&["resume", &run]).exits(5).prints_nothing().mentions(&asks);
     world.convoke(&["resume", &run, "--skip-gates"]).exits(5).prints_nothing().mentions(&asks);
     assert_eq!(began(world), times);
@@ -193,11 +198,11 @@ fn one_retry_is_one_retry() {
     paying(&world, &["run", "w.yaml"], 1).kill();
     let run = world.run();
     for times in 1..4 {
-        asks_first(&world, times);
+        asks_as(&world, times, times);
         world.convoke(&["answer", &run, "pays", "retry"]).exits(0);
         paying(&world, &["resume", &run], times + 1).kill();
     }
-    asks_first(&world, 4);
+    asks_as(&world, 4, 4);
     world.convoke(&["answer", &run, "pays", "retry"]).exits(0);
     world.write("go", "");
     assert_eq!(world.convoke(&["resume", &run]).exits(0).json(), json!({"said": "paid"}));

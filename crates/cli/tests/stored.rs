@@ -34,8 +34,18 @@ fn runs_are_listed_newest_first() {
     assert_eq!(listed.as_array().unwrap().len(), 2);
     assert_eq!(listed[1]["id"], first.as_str());
     let keys: Vec<_> = listed[0].as_object().unwrap().keys().collect();
-    let expected =
-        ["id", "workflow", "folder", "status", "started_at", "finished_at", "worked_ms", "tasks", "usage"];
+    let expected = [
+        "id",
+        "workflow",
+        "folder",
+        "status",
+        "blocked",
+        "started_at",
+        "finished_at",
+        "worked_ms",
+        "tasks",
+        "usage",
+    ];
     assert_eq!(keys, expected);
     assert_eq!(listed[0]["tasks"], serde_json::json!({"total": 2, "done": 2, "failed": 0, "running": 0}));
     assert!(listed[0]["started_at"].as_str().unwrap().ends_with('Z'));
