@@ -50,6 +50,7 @@ pub fn started(plan: &Plan, inputs: serde_json::Value) -> RunStarted {
         skip_gates: false,
         version: "measured".into(),
         configuration: Default::default(),
+        base: None,
         metadata: Default::default(),
     }
 }

@@ -94,6 +94,7 @@ pub fn setup(plan: Arc<Plan>, inputs: Value, limit: u32, journal: Box<dyn Journa
     let providers = Registry::new(Default::default(), Arc::new(|_| None));
     let commands = Processes::new(Environment::new([], &[]));
     Setup {
+        reusable: None,
         start: Start::Fresh(Box::new(started(&plan, inputs))),
         plan,
         journal,

@@ -26,6 +26,7 @@ fn started(run: &RunId, workflow: &str, inputs: serde_json::Value) -> Event {
         version: "0.1.0".into(),
         metadata: [("team".to_owned(), "Blue".into())].into_iter().collect(),
         configuration: Default::default(),
+        base: None,
     }))
 }
 

@@ -29,6 +29,7 @@ fn events(name: &str, workflow: &str, at: u64, end: Event) -> Vec<Stamped> {
         version: "0.1.0".into(),
         metadata: Default::default(),
         configuration: Default::default(),
+        base: None,
     };
     let events = [Event::RunStarted(Box::new(started)), end];
     (1..).zip(events).map(|(seq, event)| Stamped { seq, at: Timestamp(at + seq), event }).collect()
