@@ -212,6 +212,7 @@ fn the_configuration_says_where_each_value_came_from() {
     pipelines.relationship_children = 4 # default
     pipelines.topology_depth = 4 # default
     pipelines.topology_retries = 2 # default
+    retention.every = "1d" # default
     run.quiet = true # flag --quiet
     run.strict = false # default
     limits.models.openai/gpt-5.2.concurrency = 2 # convoke.toml:3

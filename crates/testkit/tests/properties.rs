@@ -293,27 +293,41 @@ const GROUPS: [&str; 5] = [
     "parallel: [{name: all, agents: [sub, d], failure_mode: MODE}]",
 ];
 
+/// The class of a group that failed, that of its first failure, and its text.
+fn failed_group(seed: u64, shape: usize, mode: usize, limit: u32) -> (Option<Class>, Option<Class>, String) {
+    let mode = ["fail_fast", "all_or_nothing"][mode];
+    let agents: String = ["a", "b", "c", "d"]
+        .map(|name| format!("  - {{name: {name}, prompt: p, retry: {{max_attempts: 1}}}}\n"))
+        .concat();
+    let sub = if shape == 4 { "  - {name: sub, type: workflow, workflow: sub.yaml}\n" } else { "" };
+    let text = format!(
+        "workflow: {{name: w, entry_point: all}}\n{}\nagents:\n{agents}{sub}",
+        GROUPS[shape].replace("MODE", mode)
+    );
+    let child = format!(
+        "workflow: {{name: sub, entry_point: g}}\nparallel: [{{name: g, agents: [a, b, c], failure_mode: {mode}}}]\nagents:\n{agents}"
+    );
+    let plan = plan_of(&text, &[("sub.yaml", &child)]);
+    let mut world = World::new(plan, json!({}), limit, 1, failing(seed));
+    let ended = world.finish();
+    (ended.failure.map(|failure| failure.class), first_failure(&world), text)
+}
+
+/// Two parts fail while the first failure is still on its way up.
+#[test]
+fn a_failure_on_its_way_up_is_the_cause() {
+    let (class, first, text) = failed_group(5632527254877102509, 4, 0, 4);
+    assert_eq!(class, first, "{text}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     /// A group that fails has the class of the part that failed first, however deep it stands and whatever the order.
     #[test]
     fn the_first_failure_is_the_cause(seed in any::<u64>(), shape in 0usize..5, mode in 0usize..2, limit in 1u32..9) {
-        let mode = ["fail_fast", "all_or_nothing"][mode];
-        let agents: String = ["a", "b", "c", "d"]
-            .map(|name| format!("  - {{name: {name}, prompt: p, retry: {{max_attempts: 1}}}}\n"))
-            .concat();
-        let sub = if shape == 4 { "  - {name: sub, type: workflow, workflow: sub.yaml}\n" } else { "" };
-        let text = format!(
-            "workflow: {{name: w, entry_point: all}}\n{}\nagents:\n{agents}{sub}",
-            GROUPS[shape].replace("MODE", mode)
-        );
-        let child = format!("workflow: {{name: sub, entry_point: g}}\nparallel: [{{name: g, agents: [a, b, c], failure_mode: {mode}}}]\nagents:\n{agents}");
-        let plan = plan_of(&text, &[("sub.yaml", &child)]);
-        let mut world = World::new(plan, json!({}), limit, 1, failing(seed));
-        let ended = world.finish();
-        let class = ended.failure.map(|failure| failure.class);
-        prop_assert_eq!(class, first_failure(&world), "{}", text);
+        let (class, first, text) = failed_group(seed, shape, mode, limit);
+        prop_assert_eq!(class, first, "{}", text);
     }
 
     /// The same for a pipeline: for phases beside each other, and for work that a phase hands out.
