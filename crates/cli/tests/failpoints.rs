@@ -130,8 +130,9 @@ fn play(scenario: &Scenario, usual: &Usual, deaths: &[Death]) -> Driver {
 fn sweep(scenario: &Scenario, extent: &mut Extent, tally: &mut Tally) {
     let usual = undisturbed(scenario);
     let (deaths, wrong, begun) = (tally.deaths, tally.violations.len(), Instant::now());
-    // The script for which a test waits must not die before it has begun.
-    let waits = ["stop", "interrupt", "detach", "queue", "busy journal"].contains(&scenario.name);
+    // A script for which a test waits, or that is to succeed at once, must not die with its supervisor.
+    let waits =
+        ["stop", "interrupt", "detach", "queue", "busy journal", "accept changes"].contains(&scenario.name);
     let is_tried = |place: usize| {
         if waits && NAMES[place].starts_with("supervisor.") {
             return false;

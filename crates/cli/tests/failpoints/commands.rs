@@ -272,7 +272,7 @@ fn cancellation() -> Scenario {
 workflow: {name: w, entry_point: both}
 agents:
   - {name: fails, type: script, command: sh, idempotent: true, args: [-c, 'while [ ! -e began ]; do sleep 0.01; done'], output: {ok: {type: boolean}}}
-  - {name: lives, type: script, command: sh, idempotent: true, args: [-c, 'touch began; sleep 60 & wait']}
+  - {name: lives, type: script, command: sh, idempotent: true, args: [-c, 'touch began; sleep 3 & wait']}
   - {name: after, type: script, command: sh, args: [act.sh, after]}
 parallel: [{name: both, agents: [fails, lives], routes: [{to: after}]}]
 ";
@@ -454,11 +454,11 @@ output: {last: '{{ last.output.ok }}'}
     let world = move || {
         let world = with_script(file);
         let numbers: Vec<u32> = (0..6000).collect();
-        world.write("numbers.json", json!(numbers).to_string());
+        world.write("inputs.json", json!({ "numbers": numbers }).to_string());
         world
     };
     let scenario = scenario("long journal", world, |driver| {
-        driver.drive_to_its_end(&["run", "w.yaml", "-i", "numbers=@numbers.json"]).json()
+        driver.drive_to_its_end(&["run", "w.yaml", "--input-file", "inputs.json"]).json()
     });
     Scenario { only: &["snapshot."], ..scenario }
 }

@@ -119,6 +119,8 @@ impl Driver {
                 Some(0) => return said,
                 Some(5) => self.answer_all(),
                 None => {}
+                // Its place is counted a moment before the detached process is gone, and it is not ours to wait for.
+                Some(6) if self.name.starts_with("detach") => {}
                 // A request to stop that was on disk is heard by the process that goes on.
                 Some(130) if self.name.starts_with("stop") => {}
                 // A command whose supervisor was killed has the exit code 137, as if it had been killed itself. What follows from
