@@ -45,6 +45,17 @@ fn equal_runs_are_equal_and_end_with_0() {
 }
 
 #[test]
+fn an_output_that_was_reused_is_no_difference() {
+    let world = world();
+    let old = ran(&world, &["-i", "topic=rain"]);
+    let new = ran(&world, &["-i", "topic=rain", "--reuse", &old]);
+    world.convoke(&["diff", &old, &new]).exits(0);
+    world.write("w.yaml", WORKFLOW.replace("Sum up", "Count"));
+    let changed = ran(&world, &["-i", "topic=rain", "--reuse", &old, "--repeat-effects"]);
+    assert_eq!(first(&world, &old, &changed), ("prompt".to_owned(), Value::from("last")));
+}
+
+#[test]
 fn each_cause_is_named_with_its_task() {
     let world = world();
     let old = ran(&world, &["-i", "topic=rain"]);

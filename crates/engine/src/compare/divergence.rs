@@ -70,9 +70,25 @@ fn first_item(story: &TaskStory) -> Option<Item> {
 /// The first step that is not the same.
 fn step(old: &TaskStory, new: &TaskStory) -> Option<[Option<Item>; 2]> {
     let same = |(a, b): &(&Item, &Item)| is_same(a, b);
-    let at = old.steps.iter().zip(&new.steps).take_while(same).count();
-    let items = [old.steps.get(at).copied(), new.steps.get(at).copied()];
+    let (old, new) = match is_taken(old) != is_taken(new) {
+        true => (from_answer(old), from_answer(new)),
+        false => (&old.steps[..], &new.steps[..]),
+    };
+    let at = old.iter().zip(new).take_while(same).count();
+    let items = [old.get(at).copied(), new.get(at).copied()];
     items.iter().any(Option::is_some).then_some(items)
+}
+
+/// Whether the output was taken from another run: there is an answer, and nothing was asked.
+fn is_taken(story: &TaskStory) -> bool {
+    let has = |what| story.steps.iter().any(|item| item.what == what);
+    has(What::Answered) && !has(What::Asked)
+}
+
+/// What happened from the answer on: all that a taken output has in common with the attempt that gave it.
+fn from_answer(story: &TaskStory) -> &[Item] {
+    let at = story.steps.iter().position(|item| item.what == What::Answered).unwrap_or_default();
+    &story.steps[at..]
 }
 
 fn facts<'a>(old: &'a TaskStory, new: &'a TaskStory) -> impl Iterator<Item = [Option<Item>; 2]> + use<'a> {

@@ -268,7 +268,10 @@ impl Folding<'_> {
             Event::ToolsSettled { task, attempt, allowed_tools } => {
                 self.fact(task, seq, (What::ToolsSettled, "".into(), *attempt), allowed_tools)
             }
-            Event::AttemptFinished { task, output, .. } => self.step(task, seq, What::Answered, output),
+            // An output of another run stands for the attempt that gave it there.
+            Event::AttemptFinished { task, output, .. } | Event::OutputTaken { task, output, .. } => {
+                self.step(task, seq, What::Answered, output)
+            }
             Event::AttemptFailed { task, failure, .. } => self.attempt_failed(task, seq, failure),
             Event::AttemptLost { task, .. } => self.step(task, seq, What::Lost, &()),
             Event::RetryScheduled { task, .. } => self.step(task, seq, What::Retried, &()),
