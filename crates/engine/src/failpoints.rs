@@ -117,7 +117,7 @@ pub(crate) fn before_effect(effect: &Effect) {
         Effect::LookUpFiles { .. } => failpoint!("effect.look_up_files"),
         Effect::Patch { .. } => failpoint!("effect.patch"),
         Effect::Acknowledge { .. } => failpoint!("effect.acknowledge"),
-        Effect::StopCalls { .. } => failpoint!("effect.stop_calls"),
+        Effect::StopCalls => failpoint!("effect.stop_calls"),
         Effect::Answer { .. } => failpoint!("effect.answer"),
         Effect::RequestLease { .. } => failpoint!("effect.request_lease"),
         Effect::GiveBack { .. } => failpoint!("effect.give_back"),

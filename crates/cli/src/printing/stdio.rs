@@ -38,6 +38,12 @@ pub fn prompt(words: &str) {
     out.write_all(words.as_bytes()).and_then(|()| out.flush()).ok();
 }
 
+/// Standard output for bytes that are no text; `None` where a terminal would have to show them.
+pub fn bytes() -> Option<io::StdoutLock<'static>> {
+    let out = io::stdout();
+    (!out.is_terminal()).then(|| out.lock())
+}
+
 /// Standard error as it is, for the live view, which moves the cursor and escapes its lines by itself.
 pub fn screen() -> io::Stderr {
     io::stderr()

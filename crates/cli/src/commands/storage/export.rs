@@ -4,13 +4,14 @@ use crate::args::{ExportArgs, Format};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::stdio;
 use crate::stored;
 use crate::view::format::{bytes, plural};
 use convoke_journal::{Exported, StateDir, export, private_file};
 use convoke_model::RunId;
 use serde_json::json;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Stands for standard output and standard input.
@@ -48,12 +49,11 @@ pub fn run(console: &Console, args: &ExportArgs) -> Result<Exit, CommandFailure>
 }
 
 fn to_standard_output(state: &StateDir, run: &RunId) -> Result<Exported, CommandFailure> {
-    let out = io::stdout();
-    if out.is_terminal() {
+    let Some(out) = stdio::bytes() else {
         return Err(CommandFailure::new(Exit::Usage, "an export is no text: standard output is a terminal")
             .hint("name a file, or write to a pipe"));
-    }
-    Ok(export(state, run, &mut BufWriter::new(out.lock()))?)
+    };
+    Ok(export(state, run, &mut BufWriter::new(out))?)
 }
 
 /// The file appears whole: it is written under another name first.
