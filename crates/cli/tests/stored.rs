@@ -45,6 +45,7 @@ fn runs_are_listed_newest_first() {
         "worked_ms",
         "tasks",
         "usage",
+        "base",
     ];
     assert_eq!(keys, expected);
     assert_eq!(listed[0]["tasks"], serde_json::json!({"total": 2, "done": 2, "failed": 0, "running": 0}));
