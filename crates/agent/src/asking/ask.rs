@@ -4,6 +4,7 @@
 //! first: what a service refuses is remembered (`refusals`) and left out from then on. Whatever cuts a request off, it is
 //! dropped, which closes its connection, and what it used is accounted for.
 
+use super::most::most_tokens;
 use crate::calls::violation;
 use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
@@ -183,17 +184,19 @@ impl Talk<'_> {
         let settings = &self.call.settings;
         let input_tokens = input_tokens(question);
         let output_tokens = self.answer_tokens(question, model);
+        let most_input_tokens = most_tokens(question);
         CallDemand {
             task: self.assignment.task.clone(),
             attempt: self.assignment.attempt,
             provider: self.provider.name().to_owned(),
             model: model.to_owned(),
             input_tokens,
+            most_input_tokens,
             output_tokens,
             cost_micros: settings
                 .pricing
                 .get(model)
-                .map(|price| price.worst_case(input_tokens, output_tokens)),
+                .map(|price| price.worst_case(most_input_tokens, output_tokens)),
             refused: Vec::new(),
         }
     }

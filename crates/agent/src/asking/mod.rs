@@ -4,5 +4,6 @@ pub(crate) mod account;
 pub(crate) mod admission;
 pub(crate) mod ask;
 pub(crate) mod fallback;
+mod most;
 pub(crate) mod refusals;
 pub(crate) mod window;

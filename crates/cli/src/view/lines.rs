@@ -271,7 +271,10 @@ fn budget_spent(spent: &BudgetSpent, paint: Paint) -> String {
         |amount: u64| if budget.ends_with("(money)") { format::money(amount) } else { format::count(amount) };
     let (used, limit) = (amount(spent.used), amount(spent.limit));
     match spent.then {
-        BudgetAction::Report => paint.warn(&format!("{budget} passed: {used} of {limit}")),
+        BudgetAction::Report => {
+            let by = amount(spent.used.saturating_sub(spent.limit));
+            paint.warn(&format!("{budget} passed by {by}: {used} of {limit}"))
+        }
         _ => format!("{budget} cannot pay another call: {used} of {limit} are spent or set aside"),
     }
 }

@@ -31,9 +31,9 @@ fn limits(resources: &[ResourceView]) -> String {
         table.add_row([
             resource.name.clone(),
             limit(resource),
-            amount(resource, resource.in_use),
-            resource.quarantined.to_string(),
-            resource.lingering.to_string(),
+            amount(&resource.name, resource.in_use.into()),
+            amount(&resource.name, resource.quarantined.into()),
+            amount(&resource.name, resource.lingering),
             resource.waiting.to_string(),
             resource
                 .paused_for
@@ -46,16 +46,18 @@ fn limits(resources: &[ResourceView]) -> String {
 
 fn limit(resource: &ResourceView) -> String {
     match resource.window {
-        Some(window) => format!("{} in {}", amount(resource, resource.limit), format::duration(window)),
+        Some(window) => {
+            format!("{} in {}", amount(&resource.name, resource.limit.into()), format::duration(window))
+        }
         None if resource.limit == NO_LIMIT => "-".to_owned(),
         None => resource.limit.to_string(),
     }
 }
 
 /// An amount as people say it: dollars where money is counted.
-fn amount(resource: &ResourceView, amount: u32) -> String {
-    match resource.name.contains("(money)") {
-        true => format::money(u64::from(amount) * MONEY_UNIT),
+fn amount(of: &str, amount: u64) -> String {
+    match of.contains("(money)") {
+        true => format::money(amount * MONEY_UNIT),
         false => amount.to_string(),
     }
 }
@@ -72,22 +74,22 @@ struct Held {
 fn holders(snapshot: &Snapshot) -> Option<String> {
     let mut held: BTreeMap<(&str, u32, &str), Held> = BTreeMap::new();
     for lease in &snapshot.leases {
-        for (name, amount) in &lease.amounts {
+        for (name, count) in &lease.amounts {
             let held = held.entry((name, lease.pid, &lease.run)).or_default();
             held.label.clone_from(&lease.label);
             held.longest = held.longest.max(lease.age);
             *(match lease.state {
                 LeaseState::Quarantined => &mut held.quarantined,
                 _ => &mut held.in_use,
-            }) += amount;
+            }) += count;
         }
     }
     let mut table = plain(&["HELD", "IN USE", "QUARANTINED", "PID", "RUN", "WORKFLOW", "LONGEST"]);
     for ((name, pid, run), held) in &held {
         table.add_row([
             (*name).to_owned(),
-            held.in_use.to_string(),
-            held.quarantined.to_string(),
+            amount(name, held.in_use.into()),
+            amount(name, held.quarantined.into()),
             process(*pid),
             (*run).to_owned(),
             held.label.clone(),
@@ -121,7 +123,7 @@ fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
 }
 
 fn wanted(amounts: &[(String, u32)]) -> String {
-    let one = |(name, amount): &(String, u32)| format!("{amount} {name}");
+    let one = |(name, amount): &(String, u32)| format!("{} {name}", self::amount(name, (*amount).into()));
     amounts.iter().map(one).collect::<Vec<_>>().join(" + ")
 }
 
