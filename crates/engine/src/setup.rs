@@ -248,10 +248,11 @@ pub fn replay(
 
 /// The event that opens a run again.
 pub(crate) fn reopening(state: &Scheduler, found: Reopening, outputs: &dyn Outputs) -> Event {
-    let Reopening { tasks, restarted, retried, superseded, rewound } = found;
+    let Reopening { tasks, restarted, retried, superseded, rewound, doubtful } = found;
     let superseded = state.view(outputs).as_it_stood(superseded);
     let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
-    Event::RunReopened(RunReopened { tasks, restarted, retried, superseded, rewound, asking: Vec::new() })
+    let asking = Vec::new();
+    Event::RunReopened(RunReopened { tasks, restarted, retried, superseded, rewound, doubtful, asking })
 }
 
 /// Has the last event say which questions are open in the state that it leads to. Nothing in the fold depends on it: it is for
