@@ -89,7 +89,8 @@ pub fn actor(how: &str) -> String {
 
 /// The user's name, for the record.
 pub fn user() -> String {
-    crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "unknown user".to_owned())
+    crate::env::get_filled(crate::env::USER)
+        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
 
 /// Where an answer of this process comes from, for the record.

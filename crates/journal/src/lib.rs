@@ -42,7 +42,7 @@ pub use archive::{Exported, Imported, export, import};
 pub use error::{Error, Missing, Unsuitable};
 pub use file_system::{FileSystem, Probe};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
-pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, stands, summarize};
+pub use index::{COMMANDS, Index, Prune, Pruned, Removed, RunRow, Search, stands, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
 pub use owner::{Blocked, Held, Owner, blocked, live_owner};
