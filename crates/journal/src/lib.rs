@@ -28,6 +28,7 @@ mod index;
 mod journal;
 mod memory;
 mod owner;
+mod packed;
 mod payload;
 mod project;
 mod record;
