@@ -253,51 +253,46 @@ fn wherever_a_dollar_budget_stands_a_model_without_a_price_is_refused_before_any
     }
 }
 
-/// Files in which step `x` asks a model without a price after step `w` has asked one with, and the tenant's label stands
-/// somewhere around them.
+/// Files in which a model without a price is asked after one with, and the tenant's label stands somewhere around the step.
 fn labelled(model: &Model) -> Vec<(&'static str, World)> {
-    let provider = format!("{{name: openai, base_url: '{}', api_key: none}}", model.url());
-    let head = format!("entry_point: w, runtime: {{provider: {provider}, default_model: cheap}}");
-    let steps = "{name: w, prompt: hi, routes: [{to: x}]}";
-    let blue = "labels: {tenant: blue}";
-    let called = |labels: &str| {
+    let blue = ", labels: {tenant: blue}";
+    let file = |labels: &str, next: &str, rest: &str| {
         format!(
-            "workflow: {{name: called, {head}{labels}}}\nagents: [{steps}, {{name: x, prompt: hi, model: other}}]\n"
+            "workflow:
+  name: f
+  entry_point: w
+  runtime: {{provider: {{name: openai, base_url: '{url}', api_key: none}}, default_model: cheap}}
+{labels}agents:
+  - {{name: w, prompt: hi, routes: [{{to: {next}}}]}}
+{rest}
+",
+            url = model.url()
         )
     };
+    let asks = "  - {name: x, prompt: hi, model: other}";
+    let both = format!("{asks}\n  - {{name: y, type: set, value: '1'}}");
+    let of_file = "  labels: {tenant: blue}\n";
+    let group = |labels: &str| format!("{both}\nparallel: [{{name: all, agents: [x, y]{labels}}}]");
+    let each = |labels: &str, own: &str| {
+        format!(
+            "for_each: [{{name: all, type: for_each, items: [1], as: i{labels}, agent: {{name: x, prompt: hi, model: other{own}}}}}]"
+        )
+    };
+    let calls =
+        |file: &str, labels: &str| format!("  - {{name: x, type: workflow, workflow: {file}{labels}}}");
     let world = |text: String| {
         let world = World::with_workflow(&text);
-        world.write("called.yaml", called(""));
-        world.write("blue.yaml", called(&format!(", {blue}")));
+        world.write("called.yaml", file("", "x", asks));
+        world.write("blue.yaml", file(of_file, "x", asks));
         world
     };
-    let group = |group: &str| {
-        format!(
-            "workflow: {{name: f, {head}}}\nagents: [{{name: w, prompt: hi, routes: [{{to: all}}]}}, {{name: x, prompt: hi, model: other}}, {{name: y, type: set, value: 1}}]\n{group}\n"
-        )
-    };
-    let calling = |file: &str, labels: &str| {
-        format!(
-            "workflow: {{name: f, {head}}}\nagents: [{steps}, {{name: x, type: workflow, workflow: {file}{labels}}}]\n"
-        )
-    };
     vec![
-        ("workflow", world(called(&format!(", {blue}")))),
-        ("group", world(group(&format!("parallel: [{{name: all, agents: [x, y], {blue}}}]")))),
-        (
-            "for_each",
-            world(group(&format!(
-                "for_each: [{{name: all, type: for_each, items: [1], as: i, run: x, {blue}}}]"
-            ))),
-        ),
-        (
-            "item",
-            world(group(&format!(
-                "for_each: [{{name: all, type: for_each, items: [1], as: i, agent: {{name: z, prompt: hi, model: other, {blue}}}}}]"
-            ))),
-        ),
-        ("calling step", world(calling("called.yaml", &format!(", {blue}")))),
-        ("sub-workflow", world(calling("blue.yaml", ""))),
+        ("workflow", world(file(of_file, "x", asks))),
+        ("group", world(file("", "all", &group(blue)))),
+        ("for_each", world(file("", "all", &each(blue, "")))),
+        ("item", world(file("", "all", &each("", blue)))),
+        ("calling step", world(file("", "x", &calls("called.yaml", blue)))),
+        ("sub-workflow", world(file("", "x", &calls("blue.yaml", "")))),
     ]
 }
 
