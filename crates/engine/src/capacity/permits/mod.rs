@@ -184,7 +184,7 @@ impl Permits {
                 Admission::Spent { key, on, then } => {
                     // Attempts ask for no money; their calls do.
                     if let Owner::Call(call) = owner_of(key) {
-                        self.unpaid(call, on, then, effects);
+                        self.unpaid(call, on, then, None, effects);
                     }
                 }
                 Admission::Blocked { key, on, until } => return Next::Blocked(key, on, until),
