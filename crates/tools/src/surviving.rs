@@ -125,6 +125,7 @@ impl Surviving<'_> {
             stdin: self.call.stdin.as_deref(),
             kept: LIMIT as u64,
             limit: self.survival.timeout + MARGIN,
+            until: self.sink.starts_until(),
         };
         let started = self.launcher.start_surviving(self.call, surviving, self.cancel, self.sink).await;
         failpoint!("survivor.started");
