@@ -13,19 +13,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What changes a disk.
-const CALLS: [&str; 10] = [
-    "pwrite64",
-    "fdatasync",
-    "fsync",
-    "ftruncate",
-    "fallocate",
-    "rename",
-    "unlink",
-    "mkdir",
-    "write",
-    "rmdir",
-];
+/// What changes a disk. Not `write`: the runtime wakes its threads by it, and that cannot fail.
+const CALLS: [&str; 9] =
+    ["pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate", "rename", "unlink", "mkdir", "rmdir"];
 
 /// How a call fails.
 const ERRORS: [&str; 2] = ["EIO", "ENOSPC"];

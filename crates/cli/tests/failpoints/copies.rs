@@ -50,7 +50,7 @@ fn reuse() -> Scenario {
         || with_script(THREE),
         |driver| {
             let base = ended_before(driver);
-            let text = driver.world.read("w.yaml").replace("act.sh, last", "act.sh, other");
+            let text = driver.world.read("w.yaml").replace("act.sh, last", "act.sh, last, again");
             driver.world.write("w.yaml", text);
             driver.drive_to_its_end(&["run", "w.yaml", "--reuse", &base, "--repeat-effects"]).json()
         },
