@@ -5,7 +5,7 @@
 
 use super::refusal;
 use crate::Error;
-use rusqlite::Connection;
+use rusqlite::{Connection, ffi};
 use std::path::Path;
 
 /// Tells our files from other databases: `CNVK`.
@@ -42,7 +42,14 @@ const LOG_PAGES: u32 = 128;
 
 /// Makes an empty file a journal. Nothing is durable until the first append.
 pub fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL; BEGIN;")?;
+    connection.execute_batch("PRAGMA synchronous = OFF;")?;
+    // Where the log cannot be begun, SQLite goes on without one and reports no error.
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode != "wal" {
+        let why = format!("its log cannot be begun: it is in mode `{mode}`");
+        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), Some(why)));
+    }
+    connection.execute_batch("BEGIN;")?;
     migrate_from(connection, 0, MIGRATIONS)
 }
 
