@@ -4,11 +4,17 @@
 
 use convoke_model::{EffectCommit, Usage};
 use serde::{Deserialize, Serialize};
+use std::time::Instant;
 
 /// Takes reports. Must not block.
 pub trait Sink: Send + Sync {
     /// Takes one report.
     fn report(&self, report: Report);
+
+    /// Until when this process is sure to drive the run: nothing may be started in its name later. `None`: no such limit.
+    fn starts_until(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// Something that an attempt has to say before its end.

@@ -9,12 +9,15 @@ mod budgets;
 mod capacity;
 mod cassettes;
 mod checking;
+#[cfg(debug_assertions)]
+mod clocks;
 mod coding_agents;
 mod common;
 mod contracts;
 mod conversations;
 mod corpus_like;
 mod diff;
+mod disk_faults;
 mod doctor;
 mod effects;
 #[cfg(debug_assertions)]
@@ -34,6 +37,8 @@ mod limits;
 mod long_conversation;
 mod manifests;
 mod merging;
+mod orphans;
+mod ownership;
 mod personas;
 mod programs;
 mod project;

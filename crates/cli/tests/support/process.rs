@@ -61,6 +61,11 @@ impl Process {
         self.child.as_mut().expect("it runs").try_wait().expect("it can be waited for").is_some()
     }
 
+    /// Whether standard error holds these words by now.
+    pub fn has_said(&self, words: &str) -> bool {
+        self.stderr.as_ref().is_some_and(|stderr| stderr.so_far().contains(words))
+    }
+
     /// Waits until standard error holds these words.
     #[track_caller]
     pub fn await_words(&self, words: &str) {

@@ -7,6 +7,7 @@ use crate::failure::CommandFailure;
 use crate::stdio;
 use crate::stored;
 use crate::view::format::{bytes, plural};
+use convoke_failpoint::failpoint;
 use convoke_journal::{Exported, StateDir, export, private_file};
 use convoke_model::RunId;
 use serde_json::json;
@@ -68,9 +69,12 @@ fn to_file(state: &StateDir, run: &RunId, file: &Path) -> Result<Exported, Comma
     let draft = draft_of(file);
     let written = private_file(&draft).map_err(CommandFailure::from).and_then(|out| {
         let mut out = BufWriter::new(out);
+        failpoint!("export.file_begun");
         let done = export(state, run, &mut out)?;
         out.flush().and_then(|()| out.get_ref().sync_all()).map_err(unwritable)?;
+        failpoint!("export.file_synced");
         fs::rename(&draft, file).map_err(unwritable)?;
+        failpoint!("export.file_renamed");
         Ok(done)
     });
     if written.is_err() {
