@@ -39,13 +39,14 @@ mod tip;
 mod writer;
 
 pub use archive::{Exported, Imported, export, import};
+pub use convoke_model::Blocked;
 pub use error::{Error, Missing, Unsuitable};
 pub use file_system::{FileSystem, Probe};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
 pub use index::{Index, Prune, Pruned, Removed, RunRow, Search, stands, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
-pub use owner::{Blocked, Held, Owner, blocked, live_owner};
+pub use owner::{Held, Owner, blocked, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use sqlite::{

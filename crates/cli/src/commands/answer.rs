@@ -6,12 +6,13 @@ use crate::changes::stored_plan;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate::{self, Given, Question, Refused, Submission};
+use crate::gate::{self, Given, Refused, Submission};
 use crate::given_plan;
 use crate::stored::{self, NoQuestion, Stored};
 use convoke_failpoint::failpoint;
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{AnswerOrigin, Ask, Digest, RunId, TaskId};
+use convoke_view::Question;
 use serde_json::json;
 
 /// Checks the answer, leaves it in the run's inbox, and continues the run if asked to. Without a gate, lists those that wait.

@@ -35,7 +35,6 @@ use crate::failure::CommandFailure;
 use crate::notifying::Notifier;
 use crate::retention;
 use crate::stored::{self, Stored};
-use crate::view::{Doing, State};
 use crate::watch::{Update, is_live};
 use conclusion::Ended;
 use convoke_engine::{
@@ -46,6 +45,7 @@ use convoke_journal::{Sqlite, StateDir, stands};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use convoke_schedule::Reusable;
+use convoke_view::{Doing, State};
 use run_context::RunContext;
 pub use signals::{Signal, Signals};
 use std::pin::pin;

@@ -108,8 +108,8 @@ impl Activity {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::tests::{attempt, done, id};
     use super::*;
+    use convoke_testkit::events::{attempt, done, id};
 
     fn says(task: &str, text: &str) -> Doing {
         Doing::Says { task: id(task), text: text.to_owned() }

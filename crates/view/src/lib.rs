@@ -1,0 +1,28 @@
+//! What a run looks like to people: folds over its events.
+//!
+//! The terminal, the server, the cockpit and exports show the same runs by the same folds. A fold takes one event after the
+//! other and is total: any list of events, also a damaged or partial one, gives a state. [`State`] is the run as a whole,
+//! [`Gates`] the
+//! questions that wait for a person, [`Outline`] what the plan says in advance. How any of it is drawn is left to
+//! those that show it; numbers and names that people read are put into [`words`] here, so that they read alike everywhere.
+//!
+//! Invariant: pure. No clock, no disk, no terminal; a live run and a replayed one give the same state.
+
+mod activity;
+mod gates;
+mod outline;
+mod partial_merges;
+mod shown_failures;
+mod state;
+mod task;
+mod titles;
+pub mod words;
+
+pub use activity::{Activity, Doing, Now};
+pub use gates::{Gates, Question, all_questions};
+pub use outline::Outline;
+pub use partial_merges::{PartialMerge, PartialMerges};
+pub use shown_failures::{ABOVE, ShownFailures};
+pub use state::{Ended, State, owner};
+pub use task::{End, Members, Phase, Task, Wait};
+pub use titles::Titles;
