@@ -11,7 +11,7 @@ mod json;
 mod metrics;
 mod notes;
 mod phase;
-mod prompt;
+pub(crate) mod prompt;
 mod structure;
 mod text;
 mod try_outcome;
