@@ -22,6 +22,7 @@ mod printing;
 mod retention;
 mod reusing;
 mod serving;
+mod short_history;
 mod stored;
 mod subject;
 mod view;

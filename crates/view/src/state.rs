@@ -8,11 +8,12 @@ use crate::shown_failures::ShownFailures;
 use crate::task::{End, Members, Phase, Task, Wait};
 use crate::titles::Titles;
 use crate::{Outline, PartialMerges, words};
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{
     Absences, Blocked, ChildKind, ChildSpec, Ending, Event, PlanChanged, RunId, RunStatus, Stamped, TaskId,
     Timestamp, Usage, WaitsFor,
 };
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A run, folded for people.

@@ -36,8 +36,9 @@ use crate::failure::CommandFailure;
 use crate::notifying::Notifier;
 use crate::retention;
 use crate::serving::Beside;
+use crate::short_history::ShortHistory;
 use crate::stored::{self, Stored};
-use crate::watch::{Update, is_live};
+use crate::watch::{GATHER, Update, Watcher, is_live};
 use conclusion::Ended;
 use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
@@ -51,6 +52,7 @@ use convoke_view::{Doing, State};
 use run_context::RunContext;
 use saying::Publisher;
 pub use signals::{Signal, Signals};
+use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -90,6 +92,8 @@ struct Driven {
     signal: Option<Signal>,
     /// What this process does for others, and is not to end in the middle of.
     share: Option<WorkSharing>,
+    /// What was committed, where that is all of it.
+    history: ShortHistory,
 }
 
 impl Drive<'_> {
@@ -107,7 +111,7 @@ impl Drive<'_> {
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
         let beside = flags.web.then(|| Beside::start(console, &state, &run)).transpose()?;
         let driven = runtime.block_on(self.drive(&run)).map_err(|failure| resumable(failure, &run))?;
-        let Driven { outcome, view, signal, share } = match driven {
+        let Driven { outcome, view, signal, share, history } = match driven {
             Some(driven) => driven,
             None => recorded(&state, &run)?,
         };
@@ -120,7 +124,7 @@ impl Drive<'_> {
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
-        stored::note_line(state, run);
+        stored::note_line(state, run, &history);
         retention::after_a_run(console, state);
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
@@ -177,20 +181,22 @@ impl Drive<'_> {
         // also while a person is asked. A terminal that accepts no output leaves at most the rest of the run's events here,
         // shared with the engine and not copied, and for a live view the texts that tasks stream meanwhile.
         let (updates, receiver) = channel();
-        let watcher = context.watch(&handle).start(receiver);
+        let mut watcher = Watcher::new(context.watch(&handle), receiver);
         let live = is_live(console.voice);
+        let mut history = ShortHistory::default();
         let listeners = Listeners {
             updates,
+            history: RefCell::new(&mut history),
             equipment: &equipment,
             state: &state,
             run,
             share: share.as_ref(),
             notifier,
             live,
-            publisher: Publisher::start(&state, run),
+            publisher: Publisher::new(&state, run),
             watchdog,
         };
-        let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
+        let (outcome, signal) = attend(engine, handle, notices, listeners, signals, &mut watcher).await;
         failpoint!("run.driven");
         if let Ok(outcome) = &outcome {
             LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
@@ -198,10 +204,9 @@ impl Drive<'_> {
         }
         equipment.close().await;
         failpoint!("run.closed");
-        watcher.thread().unpark();
-        let view =
-            watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
-        Ok(Some(Driven { outcome: outcome?, view, signal, share }))
+        let failed = || CommandFailure::new(Exit::Failed, "the view of the run failed");
+        let view = watcher.finish().ok_or_else(failed)?;
+        Ok(Some(Driven { outcome: outcome?, view, signal, share, history }))
     }
 }
 
@@ -239,7 +244,8 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     let waiting = if status == RunStatus::Parked { stored.waiting() } else { Vec::new() };
     let failure = report.failure;
     let outcome = Outcome { status, output, failure, waiting, learned, durations };
-    Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
+    let history = ShortHistory::default();
+    Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None, history })
 }
 
 /// Drives the engine, passes on what it commits, and listens to signals, until the run ends or is let go of.
@@ -249,10 +255,12 @@ async fn attend(
     mut notices: convoke_engine::Watch,
     listeners: Listeners<'_>,
     mut signals: Signals,
+    watcher: &mut Watcher,
 ) -> (Result<Outcome, EngineError>, Option<Signal>) {
     let mut driving = pin!(engine.drive());
     let mut first = None;
     let mut pulse = tokio::time::interval(watchdog::PULSE);
+    let mut gathered = pin!(tokio::time::sleep(GATHER));
     let outcome = loop {
         tokio::select! {
             biased;
@@ -267,6 +275,7 @@ async fn attend(
                 listeners.share.iter().for_each(|share| share.stop_taking());
                 listeners.updates.send(Update::Leaving(words.to_owned())).ok();
             }
+            () = &mut gathered, if watcher.is_gathering() => watcher.start(),
             _ = pulse.tick(), if first.is_some() => listeners.watchdog.turns(),
         }
     };
@@ -288,6 +297,7 @@ fn paused(why: &str, at_most: Duration) -> String {
 /// The receivers of what the run has committed.
 struct Listeners<'a> {
     updates: Sender<Update>,
+    history: RefCell<&'a mut ShortHistory>,
     equipment: &'a Equipment,
     state: &'a StateDir,
     run: &'a RunId,
@@ -298,7 +308,7 @@ struct Listeners<'a> {
     /// Whether what is going on is drawn as it happens.
     live: bool,
     /// Tells other processes what is said meanwhile.
-    publisher: Option<Publisher>,
+    publisher: Publisher<'a>,
     /// Is shown that the engine's thread turns, once a signal has come.
     watchdog: Watchdog,
 }
@@ -306,7 +316,7 @@ struct Listeners<'a> {
 impl Listeners<'_> {
     /// A live view has a use for what is shown and forgotten, and so have those that watch from elsewhere.
     fn show(&self, doing: Doing) {
-        self.publisher.iter().for_each(|publisher| publisher.hear(doing.clone()));
+        self.publisher.hear(doing.clone());
         if self.live {
             drop(self.updates.send(Update::Doing(doing)));
         }
@@ -317,8 +327,9 @@ impl Listeners<'_> {
         match notice {
             Notice::Committed(events) => {
                 self.equipment.observe(&events);
+                self.history.borrow_mut().take(&events);
                 self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
-                self.publisher.iter().for_each(|publisher| publisher.recorded(&events));
+                self.publisher.recorded(&events);
                 drop(self.updates.send(Update::Events(events)));
             }
             Notice::Paused { why, on, at_most } => {

@@ -6,6 +6,7 @@
 use convoke_journal::{Saying, StateDir};
 use convoke_model::{RunId, Stamped};
 use convoke_view::{Activity, Doing};
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -27,33 +28,43 @@ enum Heard {
     Events(Arc<[Stamped]>),
 }
 
-/// The way to the thread, which ends when this is dropped.
-pub(super) struct Publisher(SyncSender<Heard>);
+/// The way to the thread, which begins with the first word and ends when this is dropped.
+pub(super) struct Publisher<'a> {
+    state: &'a StateDir,
+    run: &'a RunId,
+    thread: OnceCell<Option<SyncSender<Heard>>>,
+}
 
-impl Publisher {
-    /// Starts the thread; `None` where that is not possible, and then nothing is published.
-    pub fn start(state: &StateDir, run: &RunId) -> Option<Publisher> {
-        let (sender, receiver) = sync_channel(QUEUE);
-        let (state, run) = (state.clone(), run.clone());
-        let thread = std::thread::Builder::new().name("saying".to_owned());
-        thread.spawn(move || publish(&state, &run, &receiver)).ok()?;
-        Some(Publisher(sender))
+impl<'a> Publisher<'a> {
+    /// Nothing is said yet, and what an earlier process has left is not said any more.
+    pub fn new(state: &'a StateDir, run: &'a RunId) -> Publisher<'a> {
+        Saying::publish(state, run, &[]).ok();
+        Publisher { state, run, thread: OnceCell::new() }
     }
 
     /// Something that a task does.
     pub fn hear(&self, doing: Doing) {
-        self.0.try_send(Heard::Doing(doing)).ok();
+        let thread = self.thread.get_or_init(|| begin(self.state, self.run));
+        thread.iter().for_each(|thread| drop(thread.try_send(Heard::Doing(doing.clone()))));
     }
 
     /// What is on disk now: it takes away what was said before.
     pub fn recorded(&self, events: &Arc<[Stamped]>) {
-        self.0.try_send(Heard::Events(events.clone())).ok();
+        let thread = self.thread.get().into_iter().flatten();
+        thread.for_each(|thread| drop(thread.try_send(Heard::Events(events.clone()))));
     }
 }
 
+/// Starts the thread; `None` where that is not possible, and then nothing is published.
+fn begin(state: &StateDir, run: &RunId) -> Option<SyncSender<Heard>> {
+    let (sender, receiver) = sync_channel(QUEUE);
+    let (state, run) = (state.clone(), run.clone());
+    let thread = std::thread::Builder::new().name("saying".to_owned());
+    thread.spawn(move || publish(&state, &run, &receiver)).ok()?;
+    Some(sender)
+}
+
 fn publish(state: &StateDir, run: &RunId, receiver: &Receiver<Heard>) {
-    // What an earlier process has left is not said any more.
-    Saying::publish(state, run, &[]).ok();
     let mut activity = Activity::keeping(TAIL);
     let (mut is_new, mut is_said, mut written) = (false, false, Instant::now());
     loop {
