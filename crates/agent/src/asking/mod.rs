@@ -5,4 +5,5 @@ pub(crate) mod admission;
 pub(crate) mod ask;
 pub(crate) mod fallback;
 pub(crate) mod refusals;
+pub(crate) mod told;
 pub(crate) mod window;
