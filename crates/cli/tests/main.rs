@@ -52,5 +52,6 @@ mod stored;
 mod storm;
 mod support;
 mod swarm;
+mod telling;
 mod terminal;
 mod testing;
