@@ -22,6 +22,7 @@ mod plan_text;
 mod printing;
 mod retention;
 mod reusing;
+mod short_history;
 mod stored;
 mod subject;
 mod view;

@@ -21,6 +21,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The process that drives a run.
@@ -261,10 +262,13 @@ impl Held {
 
 /// Milliseconds of a clock that all processes of this boot share.
 fn monotonic() -> u64 {
-    // A time namespace shifts it for the processes inside.
-    let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+    // A time namespace shifts it for the processes inside. A process cannot change the one it is in.
+    static SHIFT: LazyLock<i64> = LazyLock::new(|| {
+        let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+        clock_offset(&offsets, "monotonic")
+    });
     let now = clock_gettime(ClockId::Monotonic);
-    let nanoseconds = now.tv_sec * 1_000_000_000 + now.tv_nsec - clock_offset(&offsets, "monotonic");
+    let nanoseconds = now.tv_sec * 1_000_000_000 + now.tv_nsec - *SHIFT;
     nanoseconds.unsigned_abs() / 1_000_000
 }
 

@@ -26,8 +26,6 @@ mod schema;
 pub mod synthesis;
 mod text;
 mod time;
-mod uptime;
-mod worked;
 
 pub use money::catalog;
 use money::{budget, price, usage};
@@ -60,6 +58,4 @@ pub use schema::*;
 pub use spelling::{edit_distance, nearest};
 pub use time::*;
 pub use tools::*;
-pub use uptime::{Uptime, clock_offset};
 pub use usage::*;
-pub use worked::Absences;

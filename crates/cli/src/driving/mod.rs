@@ -35,9 +35,10 @@ use crate::failure::CommandFailure;
 use crate::following::{self, Followings};
 use crate::notifying::Notifier;
 use crate::retention;
+use crate::short_history::ShortHistory;
 use crate::stored::{self, Stored};
 use crate::view::{Doing, State};
-use crate::watch::{Update, is_live};
+use crate::watch::{GATHER, Update, Watcher, is_live};
 use conclusion::Ended;
 use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
@@ -49,6 +50,7 @@ use convoke_plan::Plan;
 use convoke_schedule::Reusable;
 use run_context::RunContext;
 pub use signals::{Signal, Signals};
+use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -88,6 +90,8 @@ struct Driven {
     signal: Option<Signal>,
     /// What this process does for others, and is not to end in the middle of.
     share: Option<WorkSharing>,
+    /// What was committed, where that is all of it.
+    history: ShortHistory,
 }
 
 impl Drive<'_> {
@@ -110,7 +114,7 @@ impl Drive<'_> {
         let runtime =
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
         let driven = runtime.block_on(self.drive(&run)).map_err(|failure| resumable(failure, &run))?;
-        let Driven { outcome, view, signal, share } = match driven {
+        let Driven { outcome, view, signal, share, history } = match driven {
             Some(driven) => driven,
             None => recorded(&state, &run)?,
         };
@@ -123,7 +127,7 @@ impl Drive<'_> {
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
-        stored::note_line(state, run);
+        stored::note_line(state, run, &history);
         followings.stop(following::AT_THE_END);
         retention::after_a_run(console, state);
         // What could still be in the air (a dropped connection, say) must not hold the end up.
@@ -183,10 +187,12 @@ impl Drive<'_> {
         // also while a person is asked. A terminal that accepts no output leaves at most the rest of the run's events here,
         // shared with the engine and not copied, and for a live view the texts that tasks stream meanwhile.
         let (updates, receiver) = channel();
-        let watcher = context.watch(&handle).start(receiver);
+        let mut watcher = Watcher::new(context.watch(&handle), receiver);
         let live = is_live(console.voice);
+        let mut history = ShortHistory::default();
         let listeners = Listeners {
             updates,
+            history: RefCell::new(&mut history),
             equipment: &equipment,
             state: &state,
             run,
@@ -195,7 +201,7 @@ impl Drive<'_> {
             live,
             watchdog,
         };
-        let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
+        let (outcome, signal) = attend(engine, handle, notices, listeners, signals, &mut watcher).await;
         failpoint!("run.driven");
         if let Ok(outcome) = &outcome {
             LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
@@ -203,10 +209,9 @@ impl Drive<'_> {
         }
         equipment.close().await;
         failpoint!("run.closed");
-        watcher.thread().unpark();
-        let view =
-            watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
-        Ok(Some(Driven { outcome: outcome?, view, signal, share }))
+        let failed = || CommandFailure::new(Exit::Failed, "the view of the run failed");
+        let view = watcher.finish().ok_or_else(failed)?;
+        Ok(Some(Driven { outcome: outcome?, view, signal, share, history }))
     }
 }
 
@@ -244,7 +249,8 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     let waiting = if status == RunStatus::Parked { stored.waiting() } else { Vec::new() };
     let failure = report.failure;
     let outcome = Outcome { status, output, failure, waiting, learned, durations };
-    Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
+    let history = ShortHistory::default();
+    Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None, history })
 }
 
 /// How often it is looked whether the run has been silent for long.
@@ -257,11 +263,13 @@ async fn attend(
     mut notices: convoke_engine::Watch,
     listeners: Listeners<'_>,
     mut signals: Signals,
+    watcher: &mut Watcher,
 ) -> (Result<Outcome, EngineError>, Option<Signal>) {
     let mut driving = pin!(engine.drive());
     let mut first = None;
     let mut pulse = tokio::time::interval(watchdog::PULSE);
     let mut look = tokio::time::interval(LOOK);
+    let mut gathered = pin!(tokio::time::sleep(GATHER));
     let outcome = loop {
         tokio::select! {
             biased;
@@ -276,6 +284,7 @@ async fn attend(
                 listeners.share.iter().for_each(|share| share.stop_taking());
                 listeners.updates.send(Update::Leaving(words.to_owned())).ok();
             }
+            () = &mut gathered, if watcher.is_gathering() => watcher.start(),
             _ = pulse.tick(), if first.is_some() => listeners.watchdog.turns(),
             _ = look.tick() => listeners.notifier.look(clock::now()).into_iter().for_each(|untold| listeners.remark(untold)),
         }
@@ -298,6 +307,7 @@ fn paused(why: &str, at_most: Duration) -> String {
 /// The receivers of what the run has committed.
 struct Listeners<'a> {
     updates: Sender<Update>,
+    history: RefCell<&'a mut ShortHistory>,
     equipment: &'a Equipment,
     state: &'a StateDir,
     run: &'a RunId,
@@ -324,6 +334,7 @@ impl Listeners<'_> {
         match notice {
             Notice::Committed(events) => {
                 self.equipment.observe(&events);
+                self.history.borrow_mut().take(&events);
                 self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
                 drop(self.updates.send(Update::Events(events)));
             }

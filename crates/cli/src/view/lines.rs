@@ -234,8 +234,14 @@ fn tool_called(task: &str, tool: &str, ms: u64, failed: bool, paint: Paint) -> S
 
 fn attempt_failed(state: &State, task: &TaskId, attempt: u32, failure: &Failure, paint: Paint) -> String {
     let name = called(state, task);
-    if matches!(failure.reason.as_deref(), Some(reason::INTERRUPTED | reason::INTERRUPTED_UNSTARTED)) {
-        return format!("{name} stopped; it is tried again on resume");
+    match failure.reason.as_deref() {
+        Some(reason::INTERRUPTED_UNSTARTED) => return format!("{name} stopped; it is tried again on resume"),
+        Some(reason::INTERRUPTED) => {
+            return format!(
+                "{name} stopped; resume tries it again, or asks where its step may not be repeated"
+            );
+        }
+        _ => {}
     }
     let words = match state.shown_failures.is_as_before(task, &failure.message) {
         true => ", as before".to_owned(),

@@ -1,10 +1,11 @@
 //! What a person sees of a run: a fold over its events, and ways to print it.
 //!
 //! [`State`] is pure and knows no terminal; `block` turns it into the lines of the live view, `lines` turns single
-//! events into lines, `screen` owns the terminal. A live run and a replayed one look the same.
+//! events into lines, `screen` owns the terminal, `columns` aligns lists. A live run and a replayed one look the same.
 
 mod activity;
 mod block;
+pub mod columns;
 pub mod format;
 mod lines;
 mod outline;

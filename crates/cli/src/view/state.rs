@@ -9,11 +9,12 @@ use super::task::{End, Members, Phase, Task, Wait};
 use super::titles::Titles;
 use super::{Outline, PartialMerges, format};
 use convoke_journal::Blocked;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{
     Absences, ChildKind, ChildSpec, Ending, Event, PlanChanged, RunId, RunStatus, Stamped, TaskId, Timestamp,
     Usage, WaitsFor,
 };
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A run, folded for people.

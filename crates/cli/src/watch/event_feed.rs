@@ -17,7 +17,7 @@ pub const FRAME: Duration = Duration::from_millis(100);
 
 /// How long further updates are gathered after the first one. A watcher that waits for every batch makes the engine wake
 /// it at every commit. The engine thread unparks the watcher at the end of the run, so the end does not wait for this.
-const GATHER: Duration = Duration::from_millis(15);
+pub const GATHER: Duration = Duration::from_millis(15);
 
 /// What a watcher is told.
 #[derive(Debug, Clone)]

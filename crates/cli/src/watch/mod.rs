@@ -1,4 +1,5 @@
-//! Watches a run from a thread of its own: prints what happens and asks what must be asked.
+//! Watches a run from a thread of its own: prints what happens and asks what must be asked. A run that is over in a moment and that
+//! no person looks at is spared the thread.
 //!
 //! The engine hands over batches of events after each commit and never waits for the watcher. Invariant: every event
 //! reaches the state once, however slow the terminal is.
@@ -10,7 +11,7 @@ mod printer;
 mod repeats;
 
 pub use asker::{Asker, Hearer, Manner};
-pub use event_feed::{EventFeed, Texts, Update};
+pub use event_feed::{EventFeed, GATHER, Texts, Update};
 pub use guide::Guide;
 pub use printer::Pace;
 
@@ -19,6 +20,7 @@ use crate::paint::Paint;
 use crate::view::{Outline, State};
 use convoke_model::{RunId, Stamped};
 use printer::Printer;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
@@ -54,6 +56,11 @@ impl Watch {
         thread.spawn(move || self.run(updates)).expect("a thread can be started")
     }
 
+    /// Whether a person sees, or is asked, what happens while it happens. All others notice nothing of a thread that starts later.
+    fn is_urgent(&self) -> bool {
+        is_live(self.voice) || self.asker.is_some() || self.guide.is_some()
+    }
+
     fn run(mut self, updates: Receiver<Update>) -> State {
         let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice), self.pace);
         let mut feed = EventFeed::new(updates, State::new(self.outline), printer.wants(), self.texts);
@@ -74,6 +81,56 @@ impl Watch {
         }
         printer.pause(&mut feed);
         feed.into_state()
+    }
+}
+
+/// A watcher whose thread starts when there is a use for it. The first updates are gathered for a moment in any case, and a run
+/// that is over by then is watched on the thread that has driven it.
+pub enum Watcher {
+    /// Updates are gathered.
+    Gathering(Box<Watch>, Receiver<Update>),
+    /// The thread.
+    Running(JoinHandle<State>),
+    /// It is being started.
+    Starting,
+}
+
+impl Watcher {
+    /// Takes updates from now on.
+    pub fn new(watch: Watch, updates: Receiver<Update>) -> Watcher {
+        match watch.is_urgent() {
+            true => Watcher::Running(watch.start(updates)),
+            false => Watcher::Gathering(Box::new(watch), updates),
+        }
+    }
+
+    /// Whether the thread has yet to be started.
+    pub fn is_gathering(&self) -> bool {
+        matches!(self, Watcher::Gathering(..))
+    }
+
+    /// Starts the thread, if there is none.
+    pub fn start(&mut self) {
+        *self = match std::mem::replace(self, Watcher::Starting) {
+            Watcher::Gathering(watch, updates) => Watcher::Running(watch.start(updates)),
+            started => started,
+        };
+    }
+
+    /// Says what is left to say, once the last sender is gone; the state at the end. `None` if watching has failed.
+    pub fn finish(self) -> Option<State> {
+        match self {
+            Watcher::Gathering(watch, updates) => {
+                // Nothing more comes: there is nothing to gather.
+                std::thread::current().unpark();
+                catch_unwind(AssertUnwindSafe(|| watch.run(updates))).ok()
+            }
+            Watcher::Running(thread) => {
+                thread.thread().unpark();
+                thread.join().ok()
+            }
+            Watcher::Starting => None,
+        }
     }
 }
 

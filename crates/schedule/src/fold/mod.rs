@@ -111,6 +111,7 @@ impl State {
                 self.restarted(&reopened.restarted);
                 self.phases_retried(&reopened.retried);
                 self.phases_superseded(&reopened.superseded);
+                self.ask_before_repeating(&reopened.doubtful);
                 self.reopened(&reopened.tasks, &reopened.rewound)
             }
             Event::PlanChanged(changed) => {

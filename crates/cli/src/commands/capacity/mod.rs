@@ -9,7 +9,6 @@ mod set;
 mod text;
 
 pub use json::millis;
-pub use text::{lines, plain};
 
 use crate::args::{CapacityArgs, CapacityCommand, Format};
 use crate::console::Console;

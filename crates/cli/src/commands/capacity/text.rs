@@ -1,8 +1,8 @@
 //! The shared table for people: limits, then their holders, then the waiting requests.
 
 use super::runs::Waiting;
+use crate::view::columns::Columns;
 use crate::view::format;
-use comfy_table::{Table, presets};
 use convoke_capacity::{LeaseState, ResourceView, Snapshot};
 use convoke_engine::MONEY_UNIT;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const NO_LIMIT: u32 = u32::MAX;
 
 fn limits(resources: &[ResourceView]) -> String {
     let mut table =
-        plain(&["LIMIT OF", "LIMIT", "IN USE", "QUARANTINED", "LINGERING", "WAITING", "STATE", "FROM"]);
+        Columns::new(["LIMIT OF", "LIMIT", "IN USE", "QUARANTINED", "LINGERING", "WAITING", "STATE", "FROM"]);
     // A resource without a limit is worth a line only while it pauses.
     let is_unlimited = |resource: &&ResourceView| resource.limit == NO_LIMIT && resource.paused_for.is_none();
     for resource in resources.iter().filter(|resource| !is_unlimited(resource)) {
@@ -41,7 +41,7 @@ fn limits(resources: &[ResourceView]) -> String {
             resource.origin.clone(),
         ]);
     }
-    lines(&table)
+    table.text()
 }
 
 fn limit(resource: &ResourceView) -> String {
@@ -82,7 +82,7 @@ fn holders(snapshot: &Snapshot) -> Option<String> {
             }) += amount;
         }
     }
-    let mut table = plain(&["HELD", "IN USE", "QUARANTINED", "PID", "RUN", "WORKFLOW", "LONGEST"]);
+    let mut table = Columns::new(["HELD", "IN USE", "QUARANTINED", "PID", "RUN", "WORKFLOW", "LONGEST"]);
     for ((name, pid, run), held) in &held {
         table.add_row([
             (*name).to_owned(),
@@ -94,7 +94,7 @@ fn holders(snapshot: &Snapshot) -> Option<String> {
             format::duration(held.longest),
         ]);
     }
-    (!held.is_empty()).then(|| lines(&table))
+    (!held.is_empty()).then(|| table.text())
 }
 
 fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
@@ -103,7 +103,7 @@ fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
         let entry = waiting.entry((waiter.pid, &waiter.run, wanted(&waiter.amounts))).or_default();
         *entry = (entry.0 + 1, entry.1.max(waiter.age));
     }
-    let mut table = plain(&["WAITS FOR", "DEMANDS", "PID", "RUN", "LONGEST"]);
+    let mut table = Columns::new(["WAITS FOR", "DEMANDS", "PID", "RUN", "LONGEST"]);
     for ((pid, run, wants), (demands, longest)) in &waiting {
         table.add_row([
             wants.clone(),
@@ -117,7 +117,7 @@ fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
         let Waiting { pid, run, on, demands } = waiting;
         table.add_row([on.clone(), demands.to_string(), process(*pid), run.clone(), "-".to_owned()]);
     }
-    (!waiting.is_empty() || !inside.is_empty()).then(|| lines(&table))
+    (!waiting.is_empty() || !inside.is_empty()).then(|| table.text())
 }
 
 fn wanted(amounts: &[(String, u32)]) -> String {
@@ -128,16 +128,4 @@ fn wanted(amounts: &[(String, u32)]) -> String {
 /// A process that has gone has no number any more.
 pub fn process(pid: u32) -> String {
     if pid == 0 { "gone".to_owned() } else { pid.to_string() }
-}
-
-/// A table without lines, with these heads.
-pub fn plain(heads: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(heads.iter().copied());
-    table
-}
-
-/// The table's text, without what is left over at the ends of lines.
-pub fn lines(table: &Table) -> String {
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

@@ -1,7 +1,14 @@
 //! Time as events carry it.
 //!
 //! A [`Timestamp`] is microseconds since the Unix epoch, but within one process it only moves forward: the engine
-//! makes it from the wall clock once and from the monotonic clock ever after. Deciders know no other clock.
+//! makes it from the wall clock once and from the monotonic clock ever after. Deciders know no other clock. Beside it: the machine's
+//! boot clock (`uptime`), and how long a run was worked on (`worked`).
+
+mod uptime;
+mod worked;
+
+pub use uptime::{Uptime, clock_offset};
+pub use worked::Absences;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
