@@ -146,8 +146,9 @@ impl<C: Consumer> Follower<C> {
                 return Ok(false);
             }
         };
-        tail.delivered();
-        self.cursors.keep(run, tail.folded())?;
+        let cursor = tail.delivered();
+        self.cursors.keep(run, cursor)?;
+        self.runs.is_delivered(run, cursor);
         let taken = items.saturating_sub(delivered.refused);
         self.cursors.delivered(taken, delivered.refused, delivered.why.as_deref(), now())?;
         pass.delivered += taken;

@@ -21,6 +21,8 @@ struct Known {
     touched: Option<Timestamp>,
     /// Whether its journal was looked at by this process.
     was_read: bool,
+    /// Whether nothing was left to deliver when it was looked at last.
+    at_rest: bool,
     /// Whether its journal could not be read.
     is_damaged: bool,
 }
@@ -66,7 +68,7 @@ impl Runs {
         let old: Vec<_> = old.collect();
         for (run, at, cursor) in &old {
             let touched = Some(*at).filter(|date| is_settled(*date));
-            let known = Known { cursor: *cursor, touched, was_read: true, is_damaged: false };
+            let known = Known { cursor: *cursor, touched, was_read: true, at_rest: true, is_damaged: false };
             self.known.insert(run.clone(), known);
         }
         old.into_iter().map(|(run, _, cursor)| (run, cursor)).collect()
@@ -86,6 +88,11 @@ impl Runs {
             .map(|(run, _)| run.clone())
             .collect();
         due.sort();
+        for run in &due {
+            if let Some(known) = self.known.get_mut(run) {
+                known.at_rest = false;
+            }
+        }
         (due, gone)
     }
 
@@ -94,17 +101,23 @@ impl Runs {
         self.swept = None;
     }
 
+    /// Notes how far a run is delivered; there may be more of it.
+    pub fn is_delivered(&mut self, run: &RunId, cursor: Cursor) {
+        self.known.entry(run.clone()).or_default().cursor = cursor;
+    }
+
     /// Notes that a run was read to its end.
     pub fn rests(&mut self, run: &RunId, cursor: Cursor, touched: Option<Timestamp>) {
         let touched = touched.filter(|date| is_settled(*date));
-        let known = Known { cursor, touched, was_read: true, is_damaged: false };
+        let known = Known { cursor, touched, was_read: true, at_rest: true, is_damaged: false };
         self.known.insert(run.clone(), known);
     }
 
     /// Notes that a run cannot be read; it is looked at again when its journal has changed.
     pub fn is_damaged(&mut self, run: &RunId, touched: Option<Timestamp>) {
         let cursor = self.cursor(run);
-        self.known.insert(run.clone(), Known { cursor, touched, was_read: true, is_damaged: true });
+        self.known
+            .insert(run.clone(), Known { cursor, touched, was_read: true, at_rest: false, is_damaged: true });
     }
 
     fn is_due(&self, run: &RunId, known: &Known, sweeps: bool) -> bool {
@@ -141,7 +154,7 @@ impl Runs {
             .known
             .iter()
             .filter(|(run, _)| !is_there(run))
-            .map(|(run, known)| Gone { run: run.clone(), undelivered: !known.cursor.ended })
+            .map(|(run, known)| Gone { run: run.clone(), undelivered: !known.cursor.ended && !known.at_rest })
             .collect();
         for gone in &gone {
             self.known.remove(&gone.run);

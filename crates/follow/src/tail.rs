@@ -49,10 +49,13 @@ impl<T> Tail<T> {
         self.folded
     }
 
-    /// Notes that everything that was pending is delivered.
-    pub fn delivered(&mut self) {
+    /// Notes that everything that was pending is delivered. Answers with how far the run is delivered now.
+    pub fn delivered(&mut self) -> Cursor {
         self.pending.clear();
-        self.sent = Cursor { seq: self.sent.seq.max(self.folded.seq), ..self.folded };
+        if self.folded.seq >= self.sent.seq {
+            self.sent = self.folded;
+        }
+        self.sent
     }
 
     /// Reads on until there is enough to deliver, or nothing more.
