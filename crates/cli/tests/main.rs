@@ -59,5 +59,6 @@ mod stored;
 mod storm;
 mod support;
 mod swarm;
+mod telling;
 mod terminal;
 mod testing;

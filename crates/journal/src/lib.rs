@@ -59,4 +59,5 @@ pub use sqlite::{
 };
 pub use state::{StateDir, private_file, replace_durably, replace_private, write_private};
 pub use stopped::start_of;
+pub use tip::{acknowledged, touched};
 pub use writer::{Append, Writer};

@@ -10,6 +10,7 @@ use crate::driving::{self, Signals};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
+use crate::json_log;
 use crate::stored;
 use crate::watch::{Asker, Hearer, Manner, Pace, Update, Watch};
 use convoke_journal::{Reader, StateDir, live_owner};
@@ -140,6 +141,7 @@ impl<'a> Attached<'a> {
             texts: driving::texts(self.state, self.run),
             asker,
             guide: None,
+            log: json_log::is_on().then(|| self.run.clone()),
             pace: Pace::Live,
         }
     }

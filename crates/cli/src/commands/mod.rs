@@ -19,6 +19,7 @@ mod serve;
 pub(crate) mod show;
 pub(crate) mod stop;
 mod storage;
+pub(crate) mod telling;
 mod test;
 mod time_travel;
 mod tooling;
@@ -26,6 +27,7 @@ mod work;
 
 pub use storage::prune::conclusion as prune_conclusion;
 use storage::{export, import, prune, repair, runs, verify};
+use telling::{export_otlp, follow, metrics};
 use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 
@@ -59,7 +61,12 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Replay(args) => replay::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
-        Command::Export(args) => export::run(console, &args),
+        Command::Export(args) => match &args.otlp {
+            Some(url) => export_otlp::run(console, &args, url),
+            None => export::run(console, &args),
+        },
+        Command::Follow(args) => follow::run(console, &args),
+        Command::Metrics(args) => metrics::run(console, &args),
         Command::Import(args) => import::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),

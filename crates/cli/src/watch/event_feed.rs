@@ -2,9 +2,10 @@
 
 use super::printer::Wants;
 use super::repeats::Repeats;
+use crate::json_log;
 use crate::view::{grown, line};
 use convoke_journal::Blocked;
-use convoke_model::{Event, Failure, JsonText, Payload, Stamped, TaskId};
+use convoke_model::{Event, Failure, JsonText, Payload, RunId, Stamped, TaskId};
 use convoke_view::{Doing, State};
 use convoke_view::{Gates, Question};
 use std::collections::HashSet;
@@ -53,6 +54,8 @@ pub struct EventFeed {
     texts: Texts,
     gates: Gates,
     asked: HashSet<TaskId>,
+    /// The run, where every event is a record of its own.
+    pub log: Option<RunId>,
     /// The run so far.
     pub state: State,
     /// Lines that are not printed yet.
@@ -74,6 +77,7 @@ impl EventFeed {
             texts,
             gates: Gates::default(),
             asked: HashSet::new(),
+            log: None,
             state,
             lines: Vec::new(),
         }
@@ -138,6 +142,13 @@ impl EventFeed {
     }
 
     fn tell(&mut self, stamped: &Stamped, next: &[Stamped]) {
+        if let Some(run) = &self.log {
+            if self.wants.record_for(&stamped.event) {
+                let words = line(&self.state, stamped, self.wants.paint);
+                self.lines.push(json_log::event(run, stamped, words));
+            }
+            return self.learn(stamped);
+        }
         let is_wanted = self.wants.line_for(&stamped.event) && !is_told_by(next, &stamped.event);
         if is_wanted && self.repeats.ends_at(&stamped.event) {
             self.tell_flood();
