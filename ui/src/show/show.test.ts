@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { amount, money, parseMoney, size } from './money';
 import { count, countsText, SHAPES, STATES, stateOfRun, WORDS } from './state';
-import { about, age, length } from './time';
+import { about, age, coarse, length } from './time';
 
 test('lengths of time are short and never negative', () => {
   expect([-5, 0, 40, 999, 1_000, 9_940, 14_000, 200_000, 7_500_000, 86_400_000 * 3].map(length)).toEqual(
     ['0 ms', '0 ms', '40 ms', '999 ms', '1.0 s', '9.9 s', '14 s', '3 m 20 s', '2 h 5 m', '3 d'],
   );
+  expect([500, 1_211_000, 90_000_000].map(coarse)).toEqual(['0 s', '20 m', '25 h']);
   expect(length(null)).toBe('–');
   expect([0, 900, 59_999, 60_000].map(age)).toEqual(['0 s', '0 s', '59 s', '1 m']);
 });

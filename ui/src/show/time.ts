@@ -20,6 +20,11 @@ export function age(ms: number): string {
   return ms < 1_000 ? '0 s' : ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : length(ms);
 }
 
+/** One unit: "20 m", "3 h". For ages at which nothing hangs. */
+export function coarse(ms: number): string {
+  return age(ms).split(' ').slice(0, 2).join(' ');
+}
+
 /** A time that is left: rounded, because it is guessed. */
 export function about(ms: number): string {
   if (ms < 60_000) return `${Math.max(5, Math.ceil(ms / 5_000) * 5)} s`;

@@ -34,13 +34,20 @@ class CapacityStore {
     if (capacity.processes) this.processes = capacity.processes;
     this.state = 'ready';
     this.error = null;
-    this.recent = [...this.recent.slice(-29), fullness(this.limits)];
+    this.recent = lately(this.limits) ?? [...this.recent.slice(-29), fullness(this.limits)];
   }
 }
 
 /** How full the fullest limit is: 0 to 1. */
 export function fullness(limits: Limit[]): number {
   return limits.reduce((most, { used, limit }) => (limit ? Math.max(most, Math.min(1, used / limit)) : most), 0);
+}
+
+/** The last hour of the fullest limit, as shares of it. Null where no history is known. */
+export function lately(limits: Limit[]): number[] | null {
+  const full = fullness(limits);
+  const fullest = limits.find(({ used, limit, history }) => limit && history?.length && Math.min(1, used / limit) === full);
+  return fullest ? [...fullest.history!.slice(-23).map((used) => Math.min(1, used / fullest.limit!)), full] : null;
 }
 
 export const capacity = new CapacityStore();

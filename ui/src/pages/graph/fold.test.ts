@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Graph, State, TaskRow } from '../../api/types';
-import { figures, foldedAtFirst, mostPressing, projected, strip, way } from './fold';
+import { figures, foldedAtFirst, mostPressing, projected, standing, strip, way } from './fold';
 
 const row = (task: string, node: string, state: State, over: Partial<TaskRow> = {}): TaskRow => ({
   task, node, state, title: task, kind: 'agent', since: 0, queued_ms: 0, ran_ms: 0, attempts: 1, cost_micros: null, order: 0, ...over,
@@ -29,15 +29,21 @@ test('fan-outs are folded at first', () => expect(foldedAtFirst(graph)).toEqual(
 
 test('a strip has a cell per item up to 400 and says how many each stands for beyond', () => {
   const tasks = (count: number, state: (at: number) => State) => Array.from({ length: count }, (_, at) => row(`t${at}`, 'n', state(at), { item: at }));
-  expect(strip(tasks(3, () => 'done'), 5)).toEqual({ cells: ['done', 'done', 'done', 'waiting', 'waiting'], items: 5, each: 1 });
+  expect(strip(tasks(3, () => 'done'), 5)).toEqual({ cells: ['done', 'done', 'done', 'waiting', 'waiting'], mixes: [], items: 5, each: 1 });
   const many = strip(tasks(10_000, (at) => (at === 77 ? 'failed' : 'done')), 0);
   expect([many.cells.length, many.each, many.items]).toEqual([400, 25, 10_000]);
   expect(many.cells.filter((cell) => cell === 'failed').length).toBe(1);
+  expect(many.mixes[3]).toEqual({ done: 24, failed: 1 });
   expect(strip([], 0).cells).toEqual([]);
 });
 
 test('an item that is partly done is under way', () => {
   expect(strip([row('a', 'n', 'done', { item: 0 }), row('b', 'n', 'waiting', { item: 0 })], 1).cells).toEqual(['running']);
+});
+
+test('a step of which some goes on goes on, however much has failed', () => {
+  const all = (...states: State[]) => standing({ counts: {}, total: 0, own: [], tasks: states.map((state, at) => row(`t${at}`, 'n', state)) });
+  expect([all(), all('waiting', 'waiting'), all('done', 'failed', 'waiting'), all('done', 'failed'), all('running', 'asks'), all('done', 'done')]).toEqual(['waiting', 'waiting', 'running', 'failed', 'asks', 'done']);
 });
 
 test('the most pressing state stands for all', () => {

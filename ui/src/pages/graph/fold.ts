@@ -60,16 +60,31 @@ export function mostPressing(states: Iterable<State>): State {
   return found;
 }
 
+/** How a step stands as a whole: while some of it goes on it goes on, however much of it has failed. */
+export function standing(figure: Figures | undefined): State {
+  if (!figure?.tasks.length && !figure?.own.length) return 'waiting';
+  const states = new Set([...figure.own, ...figure.tasks].map((row) => row.state));
+  if (states.has('asks')) return 'asks';
+  if (states.has('interrupted')) return 'interrupted';
+  const begun = [...states].some((state) => state !== 'waiting' && state !== 'blocked');
+  const open = [...states].some((state) => !isOver(state));
+  if (states.size === 1) return [...states][0]!;
+  if (begun && open) return states.has('running') || !states.has('retrying') ? 'running' : 'retrying';
+  return mostPressing(states);
+}
+
 export const MOST_CELLS = 400;
 
 export interface Strip {
   cells: State[];
+  /** Where a cell stands for several items: how many of them are in which state. */
+  mixes: Counts[];
   items: number;
   /** How many items one cell stands for. */
   each: number;
 }
 
-/** A cell per item, up to 400; beyond, a cell per bucket of items, in the colour of the most pressing one. */
+/** A cell per item, up to 400; beyond, a cell per bucket of items, with what its items come to. */
 export function strip(tasks: TaskRow[], expected: number): Strip {
   const items: (State | undefined)[] = [];
   let ordered = 0;
@@ -81,15 +96,17 @@ export function strip(tasks: TaskRow[], expected: number): Strip {
   const count = Math.max(expected, items.length);
   const each = Math.max(1, Math.ceil(count / MOST_CELLS));
   const cells: State[] = [];
+  const mixes: Counts[] = [];
   for (let from = 0; from < count; from += each) {
-    let cell: State | undefined;
+    const mix: Counts = {};
     for (let at = from; at < Math.min(count, from + each); at++) {
       const state = items[at] ?? 'waiting';
-      cell = cell === undefined ? state : both(cell, state);
+      mix[state] = (mix[state] ?? 0) + 1;
     }
-    cells.push(cell ?? 'waiting');
+    cells.push(mostPressing(Object.keys(mix) as State[]));
+    if (each > 1) mixes.push(mix);
   }
-  return { cells, items: count, each };
+  return { cells, mixes, items: count, each };
 }
 
 // An item of which a part is done and a part waits is under way.

@@ -33,9 +33,9 @@ export interface Layout {
 }
 
 export const CONTAINERS = ['group', 'for_each', 'workflow', 'parallel'];
-const SIZES: Record<string, [number, number]> = { end: [44, 30], gate: [190, 52], set: [150, 40], wait: [150, 40] };
-const PLAIN: [number, number] = [190, 52];
-const STRIP: [number, number] = [280, 92];
+const SIZES: Record<string, [number, number]> = { end: [44, 30], gate: [170, 52], set: [150, 40], wait: [150, 40] };
+const PLAIN: [number, number] = [170, 52];
+const STRIP: [number, number] = [270, 76];
 const PAD = { x: 14, top: 34, bottom: 14 };
 const MARGIN = 16;
 
@@ -57,6 +57,13 @@ export function layout(graph: Graph, folded: ReadonlySet<string>): Layout {
   return { boxes, lines, width, height };
 }
 
+// A line that leads on leaves in the middle of the right side and comes in the middle of the left one.
+function between(g: dagre.graphlib.Graph, edge: GraphEdge, points: { x: number; y: number }[]): { x: number; y: number }[] {
+  const [from, to] = [edge.from, edge.to].map((id) => g.node(id) as { x: number; y: number; width: number });
+  if (!from || !to || points.length < 2) return points;
+  return [{ x: from.x + from.width / 2, y: from.y }, ...points.slice(1, -1), { x: to.x - to.width / 2, y: to.y }];
+}
+
 class Level {
   constructor(
     private known: Map<string, GraphNode>,
@@ -69,7 +76,7 @@ class Level {
     const nodes = this.members.get(parent) ?? [];
     const inner = new Map<string, Layout>();
     const g = new dagre.graphlib.Graph({ multigraph: true });
-    g.setGraph({ rankdir: 'LR', nodesep: 22, ranksep: 46, edgesep: 12, marginx: MARGIN, marginy: MARGIN });
+    g.setGraph({ rankdir: 'LR', nodesep: 22, ranksep: 34, edgesep: 12, marginx: MARGIN, marginy: MARGIN });
     g.setDefaultEdgeLabel(() => ({}));
     for (const node of nodes) {
       let [width, height] = sizeOf(node, this.folded.has(node.id));
@@ -135,7 +142,7 @@ class Level {
       const back = edge.kind === 'back';
       const laid = g.edge(back ? { v: edge.to, w: edge.from, name: String(at) } : { v: edge.from, w: edge.to, name: String(at) }) as { points: { x: number; y: number }[] };
       const points = laid.points.map(({ x, y }) => ({ x, y }));
-      lines.push({ from: edge.from, to: edge.to, label: edge.label ?? '', kind: edge.kind, points: back ? points.reverse() : points });
+      lines.push({ from: edge.from, to: edge.to, label: edge.label ?? '', kind: edge.kind, points: back ? points.reverse() : between(g, edge, points) });
     });
     const { width = 0, height = 0 } = g.graph() as { width?: number; height?: number };
     return { boxes, lines, width: Math.max(0, width), height: Math.max(0, height) };

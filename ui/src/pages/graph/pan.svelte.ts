@@ -26,7 +26,7 @@ export class Pan {
     this.touched = false;
     const { width, height } = this.window;
     const whole = Math.min(width / sheet.width, height / sheet.height, 1.15);
-    this.scale = Math.max(again ? SMALLEST : 0.55, whole);
+    this.scale = Math.max(again ? SMALLEST : 0.78, whole);
     const left = width - sheet.width * this.scale;
     this.x = left > 0 ? Math.min(left / 2, 60) : 0;
     const over = height - sheet.height * this.scale;

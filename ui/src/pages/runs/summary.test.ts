@@ -16,8 +16,9 @@ test('live runs are added up, ended ones are not', () => {
 
 test('trouble is said first', () => {
   const rows = [run({ counts: { failed: 3 } }), run({ status: 'failed', live: false }), run({ status: 'running', live: false })];
-  expect(summary(rows, NOW).headline).toBe('1 run failed, 3 tasks failed, 1 interrupted');
+  expect(summary(rows, NOW).headline).toBe('1 run failed, 1 interrupted');
   expect(summary(rows, NOW).trouble.length).toBe(3);
+  expect(summary(rows.slice(0, 1), NOW).headline).toBe('3 tasks failed');
 });
 
 test('a failure of last week is no news, and a parked run is no trouble', () => {

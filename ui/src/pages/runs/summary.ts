@@ -35,12 +35,13 @@ export function summary(rows: RunRow[], now: number): Summary {
 }
 
 function headline(all: number, live: number, hurt: RunRow[], left: number, failed: number): string {
+  // One line: failed tasks of runs that go on are said where nothing worse is; the list under it names them.
   const words = [];
   const tasks = hurt.reduce((total, row) => total + (row.counts.failed ?? 0), 0);
   if (failed) words.push(`${failed} ${failed === 1 ? 'run' : 'runs'} failed`);
-  if (tasks) words.push(`${tasks} ${tasks === 1 ? 'task' : 'tasks'} failed`);
   if (left) words.push(`${left} interrupted`);
   if (words.length) return words.join(', ');
+  if (tasks) return `${tasks} ${tasks === 1 ? 'task' : 'tasks'} failed`;
   if (!all) return 'Nothing to worry about';
   return live ? 'All well' : 'All ended well';
 }
