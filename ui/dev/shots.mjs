@@ -34,7 +34,7 @@ const SHOTS = [
   ['inbox-phone', '/inbox', { width: 390, height: 844, touch: true }],
   ['capacity', '/capacity'],
   ['compare', '/compare?a=01K9FAILED&b=01K9OTHERREV'],
-  ['start', '/start?file=first-review.yaml'],
+  ['start', '/start?file=%2Fhome%2Fana%2Fwork%2Ffirst-review.yaml'],
   ['past', `${REVIEW}/graph?at=300`],
   ['missing', '/runs/NOSUCHRUN/graph'],
 ];

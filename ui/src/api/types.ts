@@ -50,7 +50,9 @@ export interface RunRow {
   folder: string;
   last_event?: Micros | null;
   labels?: Record<string, string> | null;
-  stalled?: number | null;
+  file?: string;
+  /** Why the run cannot be read. */
+  problem?: string | null;
 }
 
 export interface Failure {
@@ -63,18 +65,15 @@ export interface Failure {
 /** A value as text, whole or cut; `value` is the address of all of it. */
 export type Payload = unknown;
 
-export interface RunHead extends Omit<RunRow, 'stalled'> {
+export interface RunHead extends RunRow {
   position: number;
-  budget?: { limit_micros: number; used_micros: number | null } | null;
+  budget?: { limit_micros: number | null; limit_tokens: number | null; used_micros: number | null; used_tokens: number } | null;
   eta_ms?: number | null;
   failure?: Failure | null;
   output?: Payload;
-  provider?: string | null;
-  file?: string;
   blocked?: string | null;
   stalled?: Stalled[] | null;
   addresses?: string[];
-  nodes?: Record<string, Counts>;
 }
 
 export interface Stalled {
@@ -102,14 +101,15 @@ export interface GraphEdge {
 export interface Graph {
   nodes: GraphNode[];
   edges: GraphEdge[];
-  entry?: string | null;
+  /** Only a part of a very large plan. */
+  cut?: boolean;
 }
 
 export interface TaskRow {
   task: string;
   node: string;
   title: string;
-  kind: string;
+  kind: string | null;
   parent?: string | null;
   state: State;
   since: Micros;
@@ -124,7 +124,8 @@ export interface TaskRow {
   waits?: string | null;
   doing?: string | null;
   last_sign?: Micros | null;
-  item?: number | null;
+  /** The key of the item, where the task is one of a fan-out. */
+  item?: string | null;
   order: number;
   /** The number of the event that changed it last. */
   changed?: number;
@@ -139,27 +140,25 @@ export interface Attempt {
   started: Micros;
   ended?: Micros | null;
   end?: string | null;
-  failure?: string | null;
-  usage?: Record<string, number> | null;
-  model?: string | null;
-  performed_by?: string | null;
+  failure?: Failure | null;
+  tokens?: Tokens | null;
+  cost_micros: number | null;
+  performed_by?: number | null;
 }
 
 export interface PromptPart {
   name: string;
   text: string;
   cut?: number | null;
-  value?: string | null;
 }
 
 export interface Turn {
   role: string;
   text?: string | null;
   tool?: string | null;
-  arguments?: unknown;
-  result?: unknown;
-  ms?: number | null;
-  failed?: boolean | null;
+  arguments?: string | null;
+  failed?: boolean;
+  /** How many characters are left out. */
   cut?: number | null;
 }
 
@@ -171,29 +170,27 @@ export interface Decision {
   role?: string | null;
 }
 
-export interface Composite {
-  strategy?: string;
-  sources?: { mark?: string; task?: string; title?: string; missing?: boolean }[];
-  levels?: { level: number; tasks: string[] }[];
-  tries?: string[];
-  flags?: Record<string, unknown>;
-  handed?: { from: string; text?: string; payload?: Payload }[];
-  announced?: { kind: string; payload?: Payload }[];
-  why?: string;
-}
-
-export interface TaskDetail extends Omit<TaskRow, 'attempts'> {
-  attempts: Attempt[];
+export interface TaskDetail extends TaskRow {
+  tries: Attempt[];
   prompt?: { parts: PromptPart[] } | null;
   output?: Payload;
   conversation?: Turn[];
+  /** How many earlier turns are left out. */
+  conversation_cut?: number;
   contract?: unknown;
   causes?: { text: string; task?: string | null }[];
-  waits_for?: { text: string; holders?: { run?: string; task?: string }[]; until?: Micros | null }[];
+  waits_for?: { text: string; holders?: { run?: string | null; task?: string | null }[]; until?: Micros | null }[];
   question?: Question | null;
-  partial?: string | null;
+  partial?: Payload;
   decisions?: Decision[];
-  composite?: Composite | null;
+  failed?: Failure | null;
+}
+
+/** An event of the journal. */
+export interface Stamped {
+  seq: number;
+  at: Micros;
+  event: Record<string, any>;
 }
 
 export interface Field {
@@ -249,9 +246,11 @@ export interface Timeline {
   rows: {
     task: string[];
     state: State[];
-    queued: (Micros | null)[];
-    started: (Micros | null)[];
-    ended: (Micros | null)[];
+    /** For how long it waited, in milliseconds. */
+    queued: number[];
+    /** 0 where it has not. */
+    started: Micros[];
+    ended: Micros[];
     retries: Micros[][];
   };
 }
@@ -274,36 +273,43 @@ export interface Marker {
 
 export interface Limit {
   name: string;
+  /** Null where there is none. */
   limit: number | null;
   used: number;
-  held?: number;
+  /** Held by processes that are silent. */
+  held: number;
+  /** Was used and is counted by the service still. */
+  lingering?: number;
   queued: number;
-  learned?: number | boolean | null;
-  since?: Micros | null;
-  reason?: string | null;
-  holders?: { run?: string; task?: string; process?: string | number }[];
-  history?: number[];
+  origin: string;
+  by_hand: boolean;
+  window_ms?: number | null;
+  paused_for_ms?: number | null;
+  holders: { run: string; process?: number | null; workflow: string; used: number }[];
+}
+
+export interface Process {
+  pid: number;
+  run: string;
+  workflow: string;
+  state: string;
+  leases: number;
+  waiting: number;
 }
 
 export interface Capacity {
   limits: Limit[];
-  budgets?: {
-    scope: string;
-    period?: string;
-    limit_micros: number | null;
-    used_micros: number | null;
-    days?: { day: string; cost_micros: number | null }[];
-  }[];
-  processes?: { pid: number; host?: string; run?: string; role?: string; started?: Micros; running?: number }[];
+  processes: Process[];
+  shared?: boolean;
 }
 
 export interface WorkflowFile {
   file: string;
-  title?: string;
-  folder?: string;
-  description?: string;
-  inputs?: InputField[];
-  error?: string;
+  folder: string;
+  name: string;
+  description?: string | null;
+  inputs?: InputField[] | null;
+  problem?: string | null;
 }
 
 export interface InputField {
@@ -311,28 +317,49 @@ export interface InputField {
   type?: string;
   required?: boolean;
   default?: unknown;
-  description?: string;
+  description?: string | null;
 }
 
-export interface Divergence {
-  task: string;
-  kind: 'cause' | 'consequence';
+export interface Change {
+  field: string;
+  before?: string | null;
+  after?: string | null;
+}
+
+/** A difference of two runs: a cause, or what follows from one. */
+export interface Difference {
+  kind?: string;
+  task?: string | null;
+  also?: string[];
   what: string;
-  a?: unknown;
-  b?: unknown;
-  why?: string;
+  changes?: Change[];
+  cause?: number;
+}
+
+export interface Totals {
+  attempts: number;
+  ms: number;
+  usage: Record<string, number>;
 }
 
 export interface Comparison {
-  a?: RunRow;
-  b?: RunRow;
-  divergences: Divergence[];
-  cost?: { a: number | null; b: number | null };
-  time?: { a: number | null; b: number | null };
+  equal: boolean;
+  runs: [ComparedRun, ComparedRun];
+  causes: Difference[];
+  consequences: Difference[];
+  circumstances: Change[];
+  tasks: { task: string; totals: [Totals | null, Totals | null] }[];
+}
+
+export interface ComparedRun extends Totals {
+  run?: string | null;
+  workflow: string;
+  status?: string | null;
 }
 
 export interface Hit {
-  task: string;
+  task: string | null;
+  seq: number;
   where: string;
   excerpt: string;
 }

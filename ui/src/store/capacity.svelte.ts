@@ -1,17 +1,22 @@
-// Limits, budgets and processes of the machine, as the server says them. Each change replaces the whole: it is small.
+// Limits and processes of the machine, as the server says them. Each change replaces the whole: it is small.
+//
+// What was used is kept since the page was opened: the server has no history of it, and the page says so.
 
 import { ApiError, get } from '../api/client';
 import { stream } from '../api/stream';
-import type { Capacity, Limit } from '../api/types';
+import type { Capacity, Limit, Process } from '../api/types';
+
+const KEPT = 60;
 
 class CapacityStore {
   limits: Limit[] = $state.raw([]);
-  budgets: NonNullable<Capacity['budgets']> = $state.raw([]);
-  processes: NonNullable<Capacity['processes']> = $state.raw([]);
+  processes: Process[] = $state.raw([]);
   state: 'loading' | 'ready' | 'failed' = $state('loading');
   error: ApiError | null = $state.raw(null);
-  /** How full the fullest limits were, for the line at the top of the page: 0 to 1. */
+  /** How full the fullest limit was, for the line at the top of the page: 0 to 1. */
   recent: number[] = $state.raw([]);
+  /** What was used of each limit since the page was opened. */
+  history: ReadonlyMap<string, number[]> = $state.raw(new Map());
 
   start(): void {
     get<Capacity>('/capacity').then(
@@ -24,30 +29,24 @@ class CapacityStore {
     stream.follow('capacity', (_, data) => this.take(data));
   }
 
-  replace(limit: Limit): void {
-    this.limits = this.limits.map((old) => (old.name === limit.name ? { ...old, ...limit } : old));
+  change(name: string, value: number): void {
+    this.limits = this.limits.map((old) => (old.name === name ? { ...old, limit: value, by_hand: true } : old));
   }
 
-  private take(capacity: Partial<Capacity>): void {
-    if (capacity.limits) this.limits = capacity.limits;
-    if (capacity.budgets) this.budgets = capacity.budgets;
-    if (capacity.processes) this.processes = capacity.processes;
+  private take(capacity: Capacity): void {
+    this.limits = capacity.limits;
+    this.processes = capacity.processes;
     this.state = 'ready';
     this.error = null;
-    this.recent = lately(this.limits) ?? [...this.recent.slice(-29), fullness(this.limits)];
+    this.recent = [...this.recent.slice(1 - KEPT / 2), fullness(this.limits)];
+    const old = this.history;
+    this.history = new Map(this.limits.map(({ name, used }) => [name, [...(old.get(name) ?? []).slice(1 - KEPT), used]]));
   }
 }
 
 /** How full the fullest limit is: 0 to 1. */
 export function fullness(limits: Limit[]): number {
   return limits.reduce((most, { used, limit }) => (limit ? Math.max(most, Math.min(1, used / limit)) : most), 0);
-}
-
-/** The last hour of the fullest limit, as shares of it. Null where no history is known. */
-export function lately(limits: Limit[]): number[] | null {
-  const full = fullness(limits);
-  const fullest = limits.find(({ used, limit, history }) => limit && history?.length && Math.min(1, used / limit) === full);
-  return fullest ? [...fullest.history!.slice(-23).map((used) => Math.min(1, used / fullest.limit!)), full] : null;
 }
 
 export const capacity = new CapacityStore();

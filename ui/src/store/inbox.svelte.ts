@@ -41,13 +41,10 @@ class Inbox {
     this.error = null;
   }
 
-  // What is gone is named by "RUN TASK~N", by {run, id}, or by the id of the question alone.
-  private apply(changed: Question[], gone: (string | { run: string; id?: string; question?: string })[]): void {
+  // What is gone is named `RUN/TASK~N`.
+  private apply(changed: Question[], gone: string[]): void {
     const byKey = new Map(this.questions.map((question) => [keyOf(question), question]));
-    for (const one of gone) {
-      if (typeof one !== 'string') byKey.delete(`${one.run} ${one.id ?? one.question}`);
-      else for (const key of [...byKey.keys()]) if (key === one || key.replace(' ', '/') === one || key.replace(' ', ':') === one) byKey.delete(key);
-    }
+    for (const name of gone) byKey.delete(name.replace('/', ' '));
     for (const question of changed) byKey.set(keyOf(question), question);
     this.replace([...byKey.values()]);
   }

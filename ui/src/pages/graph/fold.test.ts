@@ -15,7 +15,7 @@ const graph: Graph = {
 };
 const rows = [
   row('plan', 'plan', 'done'), row('each', 'each', 'running', { kind: 'for_each' }),
-  row('each[0]/read', 'each/read', 'done', { item: 0 }), row('each[1]/read', 'each/read', 'failed', { item: 1 }), row('each[2]/read', 'each/read', 'running', { item: 2 }),
+  row('each[0]/read', 'each/read', 'done'), row('each[1]/read', 'each/read', 'failed'), row('each[2]/read', 'each/read', 'running'),
 ];
 
 test('a frame counts what is inside and not itself', () => {
@@ -28,17 +28,17 @@ test('a frame counts what is inside and not itself', () => {
 test('fan-outs are folded at first', () => expect(foldedAtFirst(graph)).toEqual(['each']));
 
 test('a strip has a cell per item up to 400 and says how many each stands for beyond', () => {
-  const tasks = (count: number, state: (at: number) => State) => Array.from({ length: count }, (_, at) => row(`t${at}`, 'n', state(at), { item: at }));
-  expect(strip(tasks(3, () => 'done'), 5)).toEqual({ cells: ['done', 'done', 'done', 'waiting', 'waiting'], mixes: [], items: 5, each: 1 });
-  const many = strip(tasks(10_000, (at) => (at === 77 ? 'failed' : 'done')), 0);
+  const tasks = (count: number, state: (at: number) => State) => Array.from({ length: count }, (_, at) => row(`n[${at}]`, 'n[]', state(at)));
+  expect(strip(tasks(3, () => 'done'), 5, 'n')).toEqual({ cells: ['done', 'done', 'done', 'waiting', 'waiting'], mixes: [], items: 5, each: 1 });
+  const many = strip(tasks(10_000, (at) => (at === 77 ? 'failed' : 'done')), 0, 'n');
   expect([many.cells.length, many.each, many.items]).toEqual([400, 25, 10_000]);
   expect(many.cells.filter((cell) => cell === 'failed').length).toBe(1);
   expect(many.mixes[3]).toEqual({ done: 24, failed: 1 });
-  expect(strip([], 0).cells).toEqual([]);
+  expect(strip([], 0, 'n').cells).toEqual([]);
 });
 
 test('an item that is partly done is under way', () => {
-  expect(strip([row('a', 'n', 'done', { item: 0 }), row('b', 'n', 'waiting', { item: 0 })], 1).cells).toEqual(['running']);
+  expect(strip([row('g/n[x]/a', 'g/n[]/a', 'done'), row('g/n[x]/b', 'g/n[]/b', 'waiting'), row('g/n[y]/a', 'g/n[]/a', 'failed')], 2, 'g/n').cells).toEqual(['running', 'failed']);
 });
 
 test('a step of which some goes on goes on, however much has failed', () => {

@@ -34,7 +34,7 @@ export function figures(graph: Graph, rows: TaskRow[]): Map<string, Figures> {
     const figure = found.get(row.node);
     if (!figure || row.aside) continue;
     // The task of a fan-out without members of its own is the frame around its items.
-    if (frames.has(row.node) || (fans.has(row.node) && (row.item === null || row.item === undefined))) {
+    if (frames.has(row.node) || (fans.has(row.node) && !row.task.endsWith(']'))) {
       figure.own.push(row);
       continue;
     }
@@ -85,11 +85,12 @@ export interface Strip {
 }
 
 /** A cell per item, up to 400; beyond, a cell per bucket of items, with what its items come to. */
-export function strip(tasks: TaskRow[], expected: number): Strip {
+export function strip(tasks: TaskRow[], expected: number, node: string): Strip {
   const items: (State | undefined)[] = [];
-  let ordered = 0;
+  const places = new Map<string, number>();
+  const depth = node.split('/').length - 1;
   for (const row of tasks) {
-    const at = row.item ?? ordered++;
+    const at = placeOf(row.task, depth, places);
     const old = items[at];
     items[at] = old === undefined ? row.state : both(old, row.state);
   }
@@ -107,6 +108,17 @@ export function strip(tasks: TaskRow[], expected: number): Strip {
     if (each > 1) mixes.push(mix);
   }
   return { cells, mixes, items: count, each };
+}
+
+// Items that are numbered stand at their number, others in the order in which they were first seen.
+function placeOf(task: string, depth: number, places: Map<string, number>): number {
+  const name = task.split('/', depth + 1).join('/');
+  const number = /\[(\d+)\](?:#\d+)?$/.exec(name)?.[1];
+  const known = places.get(name);
+  if (known !== undefined) return known;
+  const place = number !== undefined && Number(number) < 1_000_000 ? Number(number) : places.size;
+  places.set(name, place);
+  return place;
 }
 
 // An item of which a part is done and a part waits is under way.

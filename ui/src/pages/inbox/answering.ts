@@ -40,9 +40,9 @@ export interface Outcome {
 interface Result {
   run: string;
   question: string;
-  ok?: boolean;
-  error?: { code: string; message: string; hint?: string } | null;
-  happened?: string;
+  ok: boolean;
+  code?: string | null;
+  message?: string | null;
 }
 
 /** Sends one answer to each question, with the hash of what was shown. Says of each whether it was taken. */
@@ -52,9 +52,8 @@ export async function send(questions: Question[], answer: Answer): Promise<Outco
   const { results } = await post<{ results: Result[] }>('/answers', { answers });
   return questions.map((question, at) => {
     const result = results.find((one) => one.run === question.run && one.question === question.id) ?? results[at];
-    const error = result?.error;
-    if (!error && result?.ok !== false) return { question, refused: null };
-    return { question, refused: new ApiError(409, error?.code ?? 'refused', error?.message ?? result?.happened ?? 'it was refused', error?.hint ?? null) };
+    if (result?.ok) return { question, refused: null };
+    return { question, refused: new ApiError(409, result?.code ?? 'refused', result?.message ?? 'it was refused') };
   });
 }
 

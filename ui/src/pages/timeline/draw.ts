@@ -42,15 +42,14 @@ export function drawRows(canvas: HTMLCanvasElement, timeline: Timeline, critical
 function drawRow(pen: CanvasRenderingContext2D, timeline: Timeline, row: number, scale: Scale, y: number, height: number, fill: string, hatch: CanvasPattern | string, critical: boolean): void {
   const { queued, started, ended, retries } = timeline.rows;
   const begin = started[row];
-  const wait = queued[row];
-  const end = ended[row] ?? timeline.to;
+  const end = ended[row] || timeline.to;
   const tall = height - 14;
-  if (wait && wait < (begin ?? end)) {
-    const from = scale.x(wait);
-    pen.fillStyle = hatch;
-    pen.fillRect(from, y + 7, Math.max(1, scale.x(begin ?? end) - from), tall);
-  }
   if (!begin) return;
+  if (queued[row]) {
+    const from = scale.x(begin - queued[row] * 1_000);
+    pen.fillStyle = hatch;
+    pen.fillRect(from, y + 7, Math.max(1, scale.x(begin) - from), tall);
+  }
   const from = scale.x(begin);
   const wide = Math.max(2, scale.x(end) - from);
   pen.fillStyle = fill;
@@ -94,10 +93,11 @@ export function loads(timeline: Timeline, scale: Scale, slices: number): { ran: 
   const slice = (time: number) => Math.min(slices - 1, Math.max(0, Math.floor((scale.x(time) / scale.width) * slices)));
   for (let row = 0; row < started.length; row++) {
     const begin = started[row];
-    const end = ended[row] ?? timeline.to;
-    const wait = queued[row];
-    if (wait) mark(waited, slice(wait), slice(begin ?? end));
-    if (begin) mark(ran, slice(begin), slice(end) + 1);
+    const end = ended[row] || timeline.to;
+    if (!begin) continue;
+    const wait = queued[row] ?? 0;
+    if (wait) mark(waited, slice(begin - wait * 1_000), slice(begin));
+    mark(ran, slice(begin), slice(end) + 1);
   }
   for (let at = 1; at <= slices; at++) {
     ran[at]! += ran[at - 1]!;

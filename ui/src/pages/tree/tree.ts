@@ -21,15 +21,15 @@ export function childrenOf(rows: TaskRow[]): Map<string, TaskRow[]> {
 }
 
 /** The tree from its roots down, without what is below a folded task. */
-export function branches(rows: TaskRow[], kinds: string[], folded: ReadonlySet<string>): Branch[] {
+export function branches(rows: TaskRow[], isTop: (row: TaskRow) => boolean, folded: ReadonlySet<string>): Branch[] {
   const children = childrenOf(rows);
   const known = new Map(rows.map((row) => [row.task, row]));
   // A goal below another goal is drawn there, not once more at the top.
   const isBelow = (row: TaskRow | undefined, guard = 0): boolean => {
     const parent = row?.parent ? known.get(row.parent) : undefined;
-    return !!parent && guard < 64 && (kinds.includes(parent.kind) || isBelow(parent, guard + 1));
+    return !!parent && guard < 64 && (isTop(parent) || isBelow(parent, guard + 1));
   };
-  const isRoot = (row: TaskRow) => kinds.includes(row.kind) && !isBelow(row);
+  const isRoot = (row: TaskRow) => isTop(row) && !isBelow(row);
   const found: Branch[] = [];
   const walk = (row: TaskRow, depth: number) => {
     const those = children.get(row.task) ?? [];
