@@ -9,7 +9,7 @@ const [base = 'http://127.0.0.1:4790'] = process.argv.slice(2);
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const REVIEW = '/runs/01K9FIRSTREVIEW';
 const PAGES = [
-  '/runs', '/runs?status=failed', `${REVIEW}/graph`, `${REVIEW}/graph?task=review%5Bapi%2F0.rs%5D&turned=review`, `${REVIEW}/graph?node=review`, `${REVIEW}/graph?ask=1`, `${REVIEW}/timeline`, `${REVIEW}/table?state=running`, `${REVIEW}/story`,
+  '/runs', '/runs?status=failed', `${REVIEW}/graph`, `${REVIEW}/graph?task=review%5Bapi-0.rs%5D&turned=review`, `${REVIEW}/graph?node=review`, `${REVIEW}/graph?ask=1`, `${REVIEW}/timeline`, `${REVIEW}/table?state=running`, `${REVIEW}/story`,
   `${REVIEW}/radar`, `${REVIEW}/search?q=json`, '/runs/01K9GOALTREE/goals?task=goal', '/runs/01K9PIPELINE/pipeline?task=build', '/runs/01K9MERGE/merges?task=merge', '/runs/01K9FAILED/graph?task=check',
   `${REVIEW}/graph?at=300`, '/inbox', '/capacity', '/compare?a=01K9FAILED&b=01K9OTHERREV', '/start?file=%2Fhome%2Fana%2Fwork%2Ffirst-review.yaml', '/runs/NOSUCHRUN/graph', '/nowhere',
 ];
