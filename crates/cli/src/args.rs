@@ -14,6 +14,7 @@ mod goal;
 mod inspecting;
 mod prices;
 mod running;
+mod serving;
 mod tooling;
 mod values;
 
@@ -28,6 +29,7 @@ pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{
     AnswerArgs, AttachArgs, ForkArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs,
 };
+pub use serving::{RoleChoice, ServeArgs, ServeCommand, TokenCommand};
 pub use tooling::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
     ProjectAction, ProjectArgs,
@@ -134,6 +136,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Watch a run that goes on in the background, answer its gates, and end as it ends
     Attach(AttachArgs),
+    /// Show the runs of every process in a browser, and over HTTP
+    Serve(ServeArgs),
     /// Show a run, or one task of it with its prompt, attempts and output
     Show(ShowArgs),
     /// Show every limit that processes share, with holders and waiting runs, or change one

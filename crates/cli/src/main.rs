@@ -21,6 +21,7 @@ mod plan_text;
 mod printing;
 mod retention;
 mod reusing;
+mod serving;
 mod stored;
 mod subject;
 mod view;

@@ -44,6 +44,8 @@ mod retention;
 mod reusing;
 mod running;
 mod secrets;
+mod serve;
+mod serving;
 mod sharing;
 mod signals;
 mod spending;

@@ -6,6 +6,7 @@
 
 mod ask;
 mod assignment;
+mod blocked;
 mod child;
 mod effect;
 mod event;
@@ -37,6 +38,7 @@ pub use text::{excerpt, secret};
 
 pub use ask::*;
 pub use assignment::*;
+pub use blocked::Blocked;
 pub use budget::*;
 pub use capability::*;
 pub use child::*;

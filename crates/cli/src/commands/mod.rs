@@ -1,22 +1,23 @@
 //! One file per command.
 
-mod answer;
+pub(crate) mod answer;
 mod attach;
 pub(crate) mod capacity;
 mod check;
 mod events;
 mod fork;
 mod goal;
-mod guide;
+pub(crate) mod guide;
 mod instances;
-mod plan;
+pub(crate) mod plan;
 mod presets;
 mod prices;
 mod project;
 mod resume;
 mod run;
-mod show;
-mod stop;
+mod serve;
+pub(crate) mod show;
+pub(crate) mod stop;
 mod storage;
 mod test;
 mod time_travel;
@@ -51,6 +52,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Runs(args) => runs::run(console, &args),
         Command::Capacity(args) => capacity::run(console, &args),
         Command::Instances(args) => instances::run(console, args.format),
+        Command::Serve(args) => serve::run(console, &args),
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
         Command::Diff(args) => diff::run(console, &args),

@@ -16,6 +16,7 @@ pub mod programs;
 pub mod project;
 pub mod resources;
 mod run_context;
+mod saying;
 mod signals;
 mod spending;
 pub mod survivors;
@@ -34,8 +35,8 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::notifying::Notifier;
 use crate::retention;
+use crate::serving::Beside;
 use crate::stored::{self, Stored};
-use crate::view::{Doing, State};
 use crate::watch::{Update, is_live};
 use conclusion::Ended;
 use convoke_engine::{
@@ -46,7 +47,9 @@ use convoke_journal::{Sqlite, StateDir, stands};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use convoke_schedule::Reusable;
+use convoke_view::{Doing, State};
 use run_context::RunContext;
+use saying::Publisher;
 pub use signals::{Signal, Signals};
 use std::pin::pin;
 use std::sync::Arc;
@@ -102,6 +105,7 @@ impl Drive<'_> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
+        let beside = flags.web.then(|| Beside::start(console, &state, &run)).transpose()?;
         let driven = runtime.block_on(self.drive(&run)).map_err(|failure| resumable(failure, &run))?;
         let Driven { outcome, view, signal, share } = match driven {
             Some(driven) => driven,
@@ -120,6 +124,7 @@ impl Drive<'_> {
         retention::after_a_run(console, state);
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
+        beside.into_iter().for_each(|beside| beside.finish(console));
         exit
     }
 
@@ -182,6 +187,7 @@ impl Drive<'_> {
             share: share.as_ref(),
             notifier,
             live,
+            publisher: Publisher::start(&state, run),
             watchdog,
         };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
@@ -291,13 +297,16 @@ struct Listeners<'a> {
     notifier: Notifier,
     /// Whether what is going on is drawn as it happens.
     live: bool,
+    /// Tells other processes what is said meanwhile.
+    publisher: Option<Publisher>,
     /// Is shown that the engine's thread turns, once a signal has come.
     watchdog: Watchdog,
 }
 
 impl Listeners<'_> {
-    /// Only a live view has a use for what is shown and forgotten.
+    /// A live view has a use for what is shown and forgotten, and so have those that watch from elsewhere.
     fn show(&self, doing: Doing) {
+        self.publisher.iter().for_each(|publisher| publisher.hear(doing.clone()));
         if self.live {
             drop(self.updates.send(Update::Doing(doing)));
         }
@@ -309,6 +318,7 @@ impl Listeners<'_> {
             Notice::Committed(events) => {
                 self.equipment.observe(&events);
                 self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
+                self.publisher.iter().for_each(|publisher| publisher.recorded(&events));
                 drop(self.updates.send(Update::Events(events)));
             }
             Notice::Paused { why, on, at_most } => {

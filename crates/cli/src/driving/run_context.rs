@@ -8,12 +8,12 @@ use crate::console::Console;
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored;
-use crate::view::Outline;
 use crate::watch::{Asker, Guide, History, Manner, Pace, Texts, Watch};
 use convoke_engine::{Breaker, Handle, LearnedStatistics, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{AnswerOrigin, Payload, RunId};
 use convoke_plan::Plan;
+use convoke_view::Outline;
 use std::sync::Arc;
 
 /// A run and what this process drives it with.

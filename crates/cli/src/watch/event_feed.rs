@@ -2,10 +2,11 @@
 
 use super::printer::Wants;
 use super::repeats::Repeats;
-use crate::gate::{Gates, Question};
-use crate::view::{Doing, State, grown, line};
+use crate::view::{grown, line};
 use convoke_journal::Blocked;
 use convoke_model::{Event, Failure, JsonText, Payload, Stamped, TaskId};
+use convoke_view::{Doing, State};
+use convoke_view::{Gates, Question};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -228,7 +229,7 @@ impl EventFeed {
 }
 
 /// Whether a failure is told with its words by an event of the same commit: an attempt's by its task, that of the step that ends
-/// the run by the end of the run. Everything else is told where it happened, and referred to later ([`crate::view::ShownFailures`]).
+/// the run by the end of the run. Everything else is told where it happened, and referred to later ([`convoke_view::ShownFailures`]).
 fn is_told_by(next: &[Stamped], event: &Event) -> bool {
     let (task, failure, is_attempt) = match event {
         Event::AttemptFailed { task, failure, .. } => (task, failure, true),
@@ -250,8 +251,8 @@ fn is_told_by(next: &[Stamped], event: &Event) -> bool {
 mod tests {
     use super::*;
     use crate::paint::Paint;
-    use crate::view::{ABOVE, Outline};
     use convoke_model::{Class, RunStatus, Timestamp};
+    use convoke_view::{ABOVE, Outline};
     use std::sync::mpsc::channel;
 
     fn stamped(seq: u64, event: Event) -> Stamped {

@@ -16,8 +16,8 @@ pub use printer::Pace;
 
 use crate::console::Voice;
 use crate::paint::Paint;
-use crate::view::{Outline, State};
 use convoke_model::Stamped;
+use convoke_view::{Outline, State};
 use printer::Printer;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;

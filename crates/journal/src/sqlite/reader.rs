@@ -92,6 +92,25 @@ impl Reader {
         .map(|_| ())
     }
 
+    /// The same for as long as `each` takes them: what is read in pieces need not be read to its end at once.
+    pub fn read_while(&self, from: u64, each: &mut dyn FnMut(Stamped) -> bool) -> Result<(), Error> {
+        let start = self.record_of(from)?;
+        let mut chain = self.chain_before(start)?;
+        let fail = |error| refusal(&self.path, error);
+        let mut statement = self.connection.prepare_cached(RECORDS).map_err(fail)?;
+        let mut rows = statement.query([start as i64]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(|error| self.broken_at(&chain, error))? {
+            let (record, stored) = record(row).map_err(|error| self.broken_at(&chain, error))?;
+            chain.follow(&record, stored).map_err(|flaw| self.damaged(flaw, false))?;
+            for event in record.events().map_err(|flaw| self.damaged(flaw, false))? {
+                if event.seq >= from && !each(event) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// All events.
     pub fn read_all(&self) -> Result<Vec<Stamped>, Error> {
         let mut events = Vec::new();

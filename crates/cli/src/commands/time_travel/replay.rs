@@ -10,9 +10,10 @@ use crate::driving::{self, Signals};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
-use crate::view::{Outline, format};
+use crate::view::format;
 use crate::watch::{Pace, Update, Watch};
 use convoke_model::{Event, Stamped, Timestamp};
+use convoke_view::Outline;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 

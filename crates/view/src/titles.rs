@@ -2,7 +2,7 @@
 //!
 //! A fold like the others. Only goals give their tasks words; every other task goes by its name.
 
-use super::format;
+use crate::words;
 use convoke_model::{ChildKind, ChildSpec, Event, Role, TaskId};
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ impl Titles {
     pub fn apply(&mut self, event: &Event) {
         if let Event::ChildrenSpawned { task, children } = event {
             for child in children {
-                let words = self.words(task, child);
+                let words = self.title(task, child);
                 self.0.extend(words.map(|words| (child.child_of(task), words)));
             }
         }
@@ -26,9 +26,9 @@ impl Titles {
         self.0.get(task).map(String::as_str)
     }
 
-    fn words(&self, parent: &TaskId, child: &ChildSpec) -> Option<String> {
+    fn title(&self, parent: &TaskId, child: &ChildSpec) -> Option<String> {
         let role = match &child.kind {
-            ChildKind::Item(item) => return Some(format::first_line(&item.description)),
+            ChildKind::Item(item) => return Some(words::first_line(&item.description)),
             ChildKind::Collect { .. } => Role::Collect,
             ChildKind::Role { role, .. } => *role,
             _ => return None,
@@ -36,7 +36,7 @@ impl Titles {
         Some(match (self.of(parent), verb(role)) {
             (Some(about), None) => about.to_owned(),
             (Some(about), Some(verb)) => format!("{verb}: {about}"),
-            (None, verb) => format!("{}: {}", format::task(parent), verb.unwrap_or(role.word())),
+            (None, verb) => format!("{}: {}", words::task(parent), verb.unwrap_or(role.word())),
         })
     }
 }
@@ -59,8 +59,8 @@ fn verb(role: Role) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::tests::id;
     use super::*;
+    use convoke_testkit::events::id;
 
     #[test]
     fn tasks_of_a_goal_go_by_their_own_words() {

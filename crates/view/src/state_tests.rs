@@ -1,61 +1,13 @@
 use super::*;
-use convoke_model::{
-    Cause, CauseKind, Class, Digest, Failure, JsonText, Payload, Role, RunReopened, RunStarted,
-};
-
-pub(in crate::view) fn id(text: &str) -> TaskId {
-    TaskId(text.into())
-}
-
-pub(in crate::view) fn stamp(events: Vec<Event>) -> Vec<Stamped> {
-    let second = |i: usize| Timestamp(1_000_000 * i as u64);
-    events
-        .into_iter()
-        .enumerate()
-        .map(|(i, event)| Stamped { seq: i as u64 + 1, at: second(i), event })
-        .collect()
-}
-
-pub(in crate::view) fn started() -> Event {
-    Event::RunStarted(Box::new(RunStarted {
-        run: RunId("r1".into()),
-        workflow: "w".into(),
-        file: "w.yaml".into(),
-        folder: "/".into(),
-        plan: Digest::of(b""),
-        inputs: Payload::Inline(JsonText::of(&())),
-        seed: 0,
-        skip_gates: false,
-        version: "0".into(),
-        metadata: Default::default(),
-        configuration: Default::default(),
-        base: None,
-    }))
-}
-
-pub(in crate::view) fn attempt(task: &str, attempt: u32) -> Event {
-    Event::AttemptStarted { task: id(task), attempt, lease: None }
-}
-
-pub(in crate::view) fn done(task: &str) -> Event {
-    let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
-    Event::AttemptFinished { task: id(task), attempt: 1, output: Payload::Inline(JsonText::of(&1)), usage }
-}
+use convoke_model::{Cause, CauseKind, Class, Failure, Role, RunReopened};
+use convoke_testkit::events::{attempt, done, fan_out, group, id, stamp, started};
 
 fn failed(task: &str) -> Event {
     let failure = Failure::new(Class::Timeout, "too slow");
     Event::AttemptFailed { task: id(task), attempt: 1, failure, usage: Usage::default(), partial: None }
 }
 
-pub(in crate::view) fn fan_out(task: &str, count: u32) -> Event {
-    Event::FannedOut { task: id(task), count, items: Payload::Inline(JsonText::of(&[1])), keys: None }
-}
-
-pub(in crate::view) fn group(task: &str) -> Event {
-    Event::TaskStarted { task: id(task), until: None, inputs: None }
-}
-
-pub(in crate::view) fn outline(steps: &[(&str, &[&str])]) -> Outline {
+fn outline(steps: &[(&str, &[&str])]) -> Outline {
     let steps = steps.iter().map(|(task, needs)| (id(task), needs.iter().map(|need| id(need)).collect()));
     Outline { steps: steps.collect(), ..Outline::default() }
 }

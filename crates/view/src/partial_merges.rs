@@ -4,7 +4,6 @@
 //! payloads here, large ones by address; [`read_heads`](PartialMerges::read_heads) reads how they begin. What a merge has come to is kept
 //! when it fails, because then it is all there is, and dropped when the task has an output of its own.
 
-use super::format;
 use convoke_model::synthesis::{bare, readable};
 use convoke_model::{Event, JsonText, MergeStrategy, Payload, Stamped, TaskId};
 use std::collections::HashMap;
@@ -91,14 +90,17 @@ fn head(text: &JsonText) -> String {
             break;
         }
     }
-    format::fit(&line, HEAD)
+    match line.char_indices().nth(HEAD) {
+        None => line,
+        Some(_) => line.chars().take(HEAD - 1).chain(['…']).collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::tests::{id, stamp};
     use super::*;
     use convoke_model::Usage;
+    use convoke_testkit::events::{id, stamp};
     use serde_json::json;
 
     fn began(task: &str, strategy: MergeStrategy, closed: bool) -> Event {

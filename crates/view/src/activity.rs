@@ -7,7 +7,7 @@ use convoke_model::excerpt::{last_chars, tokens_of_bytes};
 use convoke_model::{Event, TaskId};
 use std::collections::HashMap;
 
-/// Characters of a text's end that are kept.
+/// Characters of a text's end that a line has a use for.
 const TAIL: usize = 160;
 
 /// Something that a task does.
@@ -30,8 +30,18 @@ pub enum Doing {
 }
 
 /// What every running task does.
-#[derive(Debug, Clone, Default)]
-pub struct Activity(HashMap<TaskId, Now>);
+#[derive(Debug, Clone)]
+pub struct Activity {
+    tasks: HashMap<TaskId, Now>,
+    /// Characters of a text's end that are kept.
+    tail: usize,
+}
+
+impl Default for Activity {
+    fn default() -> Activity {
+        Activity::keeping(TAIL)
+    }
+}
 
 /// What one task does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,19 +59,34 @@ impl Now {
         tokens_of_bytes(self.bytes)
     }
 
-    fn hear(&mut self, text: &str) {
+    /// Bytes that have come in and are not recorded yet.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn hear(&mut self, text: &str, most: usize) {
         self.bytes += text.len() as u64;
         self.tail.push_str(text);
-        self.tail.drain(..self.tail.len() - last_chars(&self.tail, TAIL).len());
+        self.tail.drain(..self.tail.len() - last_chars(&self.tail, most).len());
     }
 }
 
 impl Activity {
+    /// Nothing is said yet; of each text so many characters are kept.
+    pub fn keeping(tail: usize) -> Activity {
+        Activity { tasks: HashMap::new(), tail }
+    }
+
+    /// Every task that does something.
+    pub fn all(&self) -> impl Iterator<Item = (&TaskId, &Now)> {
+        self.tasks.iter()
+    }
+
     /// Takes what a task does.
     pub fn take(&mut self, doing: Doing) {
         match doing {
-            Doing::Says { task, text } => self.0.entry(task).or_default().hear(&text),
-            Doing::Calls { task, tool } => self.0.entry(task).or_default().tools.push(tool),
+            Doing::Says { task, text } => self.tasks.entry(task).or_default().hear(&text, self.tail),
+            Doing::Calls { task, tool } => self.tasks.entry(task).or_default().tools.push(tool),
         }
     }
 
@@ -76,13 +101,13 @@ impl Activity {
             | Event::AttemptSuspended { task, .. }
             | Event::AttemptLost { task, .. }
             | Event::AttemptDetached { task, .. }
-            | Event::TaskCancelled { task, .. } => drop(self.0.remove(task)),
+            | Event::TaskCancelled { task, .. } => drop(self.tasks.remove(task)),
             _ => {}
         }
     }
 
     fn called(&mut self, task: &TaskId, tool: &str) {
-        let Some(now) = self.0.get_mut(task) else { return };
+        let Some(now) = self.tasks.get_mut(task) else { return };
         if let Some(at) = now.tools.iter().position(|running| running == tool) {
             now.tools.remove(at);
         }
@@ -90,26 +115,26 @@ impl Activity {
 
     /// What was said so far is in the record, with what it used.
     fn recorded(&mut self, task: &TaskId) {
-        if let Some(now) = self.0.get_mut(task) {
+        if let Some(now) = self.tasks.get_mut(task) {
             *now = Now { tools: std::mem::take(&mut now.tools), ..Now::default() };
         }
     }
 
     /// What a task does.
     pub fn of(&self, task: &TaskId) -> Option<&Now> {
-        self.0.get(task)
+        self.tasks.get(task)
     }
 
     /// Tokens of all tasks that have come in and are not recorded yet, about.
     pub fn tokens(&self) -> u64 {
-        self.0.values().map(Now::tokens).sum()
+        self.tasks.values().map(Now::tokens).sum()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::tests::{attempt, done, id};
     use super::*;
+    use convoke_testkit::events::{attempt, done, id};
 
     fn says(task: &str, text: &str) -> Doing {
         Doing::Says { task: id(task), text: text.to_owned() }

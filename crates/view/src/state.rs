@@ -3,15 +3,14 @@
 //! Total: any list of events, also a damaged or partial one, gives a state. Each event costs a few map operations, so
 //! that a run of 100 000 tasks can be watched.
 
-use super::activity::Activity;
-use super::shown_failures::ShownFailures;
-use super::task::{End, Members, Phase, Task, Wait};
-use super::titles::Titles;
-use super::{Outline, PartialMerges, format};
-use convoke_journal::Blocked;
+use crate::activity::Activity;
+use crate::shown_failures::ShownFailures;
+use crate::task::{End, Members, Phase, Task, Wait};
+use crate::titles::Titles;
+use crate::{Outline, PartialMerges, words};
 use convoke_model::{
-    Absences, ChildKind, ChildSpec, Ending, Event, PlanChanged, RunId, RunStatus, Stamped, TaskId, Timestamp,
-    Usage, WaitsFor,
+    Absences, Blocked, ChildKind, ChildSpec, Ending, Event, PlanChanged, RunId, RunStatus, Stamped, TaskId,
+    Timestamp, Usage, WaitsFor,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -86,19 +85,19 @@ impl Ended {
 
     /// In words: `12 steps`, or `12 steps done, 1 failed`.
     pub fn words(&self) -> String {
-        let (steps, others) = (format::plural(self.succeeded, "step"), self.others());
+        let (steps, others) = (words::plural(self.succeeded, "step"), self.others());
         if others.is_empty() { steps } else { format!("{steps} done{others}") }
     }
 
     /// The same where it is said already that these are steps: `12 done, 1 failed`.
     pub fn short_words(&self) -> String {
-        format!("{} done{}", format::count(self.succeeded), self.others())
+        format!("{} done{}", words::count(self.succeeded), self.others())
     }
 
     fn others(&self) -> String {
         let others = [(self.failed, "failed"), (self.skipped, "skipped"), (self.cancelled, "cancelled")];
         let others = others.iter().filter(|(count, _)| *count > 0);
-        let others = others.map(|(count, word)| format!(", {} {word}", format::count(*count)));
+        let others = others.map(|(count, word)| format!(", {} {word}", words::count(*count)));
         others.collect()
     }
 
@@ -121,13 +120,10 @@ impl State {
 
     /// The state after these events, without a plan.
     pub fn of(events: &[Stamped]) -> State {
-        let mut state = State::new(Outline::default());
-        events.iter().for_each(|event| state.apply(event));
-        state
+        State::fold(Outline::default(), events)
     }
 
     /// The state after these events.
-    #[cfg(test)]
     pub fn fold<'a>(outline: Outline, events: impl IntoIterator<Item = &'a Stamped>) -> State {
         let mut state = State::new(outline);
         events.into_iter().for_each(|event| state.apply(event));
@@ -387,7 +383,7 @@ impl State {
 }
 
 /// Whether a task stands inside another: `g/a`, `g[3]` and `g[3]/a` inside `g`.
-fn lies_below(task: &TaskId, above: &TaskId) -> bool {
+pub(crate) fn lies_below(task: &TaskId, above: &TaskId) -> bool {
     let mut owner_of = owner(task);
     while let Some(id) = owner_of {
         if id == *above {
@@ -407,7 +403,7 @@ fn wait_for(waits_for: &WaitsFor) -> Wait {
 }
 
 /// The group that a task stands in: an item `group[3]` in `group`, a member `group/a` in `group`.
-pub(super) fn owner(task: &TaskId) -> Option<TaskId> {
+pub fn owner(task: &TaskId) -> Option<TaskId> {
     let text = &*task.0;
     let last = text.rfind('/').map_or(0, |at| at + 1);
     if let Some(key) = text[last..].find('[') {
@@ -419,4 +415,4 @@ pub(super) fn owner(task: &TaskId) -> Option<TaskId> {
 
 #[cfg(test)]
 #[path = "state_tests.rs"]
-pub(super) mod tests;
+mod tests;

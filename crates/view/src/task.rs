@@ -17,7 +17,7 @@ pub struct Task {
     /// Whether it is a question that a step asks on its way, or stands below one; then it is no step.
     pub aside: bool,
     /// Where it stands among the running or waiting ones.
-    pub(super) order: u64,
+    pub order: u64,
 }
 
 /// What a task is doing.
@@ -48,14 +48,14 @@ pub struct Members {
     /// How many have ended.
     pub ended: u32,
     /// How many of an announced number are still to be seen.
-    pub(super) announced: u32,
+    pub announced: u32,
     /// How many of them are steps of their own, as the tasks of a goal are.
-    pub(super) steps: u32,
+    pub steps: u32,
 }
 
 impl Members {
     /// With these steps and other children besides. Where there are steps, only they are counted: the others make them.
-    pub(super) fn with_children(mut self, steps: u32, others: u32) -> Members {
+    pub(crate) fn with_children(mut self, steps: u32, others: u32) -> Members {
         if self.steps == 0 && steps > 0 {
             self = Members { total: Some(0), announced: self.announced, ..Members::default() };
         }
@@ -65,7 +65,7 @@ impl Members {
     }
 
     /// One of them is seen; whether it was announced.
-    pub(super) fn see(&mut self, aside: bool) -> bool {
+    pub(crate) fn see(&mut self, aside: bool) -> bool {
         self.seen += u32::from(self.counts(aside));
         let announced = !aside && self.announced > 0;
         self.announced -= u32::from(announced);
@@ -73,7 +73,7 @@ impl Members {
     }
 
     /// One of them has ended.
-    pub(super) fn end(&mut self, aside: bool) {
+    pub(crate) fn end(&mut self, aside: bool) {
         self.ended += u32::from(self.counts(aside));
     }
 
@@ -112,13 +112,13 @@ pub enum End {
 
 impl Task {
     /// A task that has just been seen.
-    pub(super) fn new(at: Timestamp, aside: bool) -> Task {
+    pub(crate) fn new(at: Timestamp, aside: bool) -> Task {
         let phase = Phase::Holding(Members::default());
         Task { phase, started: at, attempts: 0, usage: Usage::default(), aside, order: 0 }
     }
 
     /// How it ended, if it has and is a step.
-    pub(super) fn counted(&self) -> Option<End> {
+    pub(crate) fn counted(&self) -> Option<End> {
         self.end().filter(|_| !self.aside)
     }
 
