@@ -19,7 +19,7 @@ const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg
 function page(request, response) {
   const path = normalize(decodeURIComponent(new URL(request.url, 'http://x').pathname));
   const file = join(dist, path);
-  const found = path.startsWith('/assets/') && existsSync(file) && statSync(file).isFile() ? file : join(dist, 'index.html');
+  const found = path !== '/' && existsSync(file) && statSync(file).isFile() ? file : join(dist, 'index.html');
   response.writeHead(200, { 'content-type': TYPES[extname(found)] ?? 'application/octet-stream', 'content-security-policy': CSP });
   createReadStream(found).pipe(response);
 }
