@@ -52,6 +52,8 @@ pub enum What {
     Resume,
     /// Commits of the journal, and opening journals of 100 000 and 1 000 000 events
     Durable,
+    /// Lists of 10 000 runs, and a start beside them
+    Runs,
     /// The smallest commands
     Startup,
     /// 100 000 agents: memory, and time per agent beside 1 000

@@ -5,6 +5,7 @@ mod departments;
 mod durable;
 mod fanout;
 mod limit;
+mod listing;
 mod memory;
 mod network;
 mod resume;
@@ -44,6 +45,7 @@ pub const ALL: &[Benchmark] = &[
         about: "commits of the journal, and opening 1 000 000 events",
         run: durable::run,
     },
+    Benchmark { name: listing::NAME, about: "lists of 10 000 runs", run: listing::run },
     Benchmark { name: fanout::NAME, about: "1 to 10 000 to 1 agents", run: fanout::run },
     Benchmark { name: memory::NAME, about: "100 000 agents beside 1 000", run: memory::run },
 ];

@@ -66,12 +66,19 @@ pub enum Job {
         /// The state folder; none means the memory journal.
         state: Option<PathBuf>,
     },
-    /// Opening a long journal.
-    Open {
+    /// Writing a long journal, for a look at how it is opened.
+    WriteJournal {
         /// The state folder.
         state: PathBuf,
         /// What it is long of.
         growth: Growth,
+        /// How many events.
+        events: u64,
+    },
+    /// Opening a long journal.
+    Open {
+        /// The state folder.
+        state: PathBuf,
         /// Whether its snapshots are used.
         snapshots: bool,
     },
@@ -97,7 +104,11 @@ pub fn run(job: &str) -> Result<ExitCode, Error> {
         Job::Decide { shape, count, limit } => decide::run(shape, count, limit),
         Job::Serve { latency_ms, most, faults } => serve::run(latency_ms, most, faults),
         Job::FanOut { count, limit } => engine::fan_out(count, limit),
-        Job::Open { state, growth, snapshots } => journals::open(&state, growth, snapshots),
+        Job::Open { state, snapshots } => journals::open(&state, snapshots),
+        Job::WriteJournal { state, growth, events } => {
+            journals::write(&state, growth, events)?;
+            Ok(Default::default())
+        }
         Job::Wait { count, limit, state } => engine::wait(count, limit, state),
         Job::Manifest { count, limit, strategy, state } => engine::manifest(count, limit, &strategy, state),
     }?;

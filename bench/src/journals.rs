@@ -4,9 +4,11 @@ use crate::child::{Meter, Spent};
 use crate::error::Error;
 use crate::inner::{compile, engine, started};
 use crate::workflow;
-use convoke_engine::{Changes, RULES, Start, compact, prepare};
+use convoke_engine::{Changes, Pace, RULES, Start, compact, prepare};
 use convoke_journal::{Journal, Owner, RunMeta, Sqlite, StateDir};
-use convoke_model::{Event, JsonText, Payload, RunId, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{
+    Blob, Event, JsonText, Payload, RunId, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage,
+};
 use convoke_plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -15,6 +17,7 @@ use std::sync::Arc;
 
 /// What a journal is long of. An agent's turn is three events: a call that is reserved, the turn, a tool that is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Growth {
     /// More agents, of 40 turns each.
     More,
@@ -26,12 +29,12 @@ pub enum Growth {
 
 /// Agents at once: so many conversations are in their middle at the end.
 const AT_ONCE: u64 = 60;
+/// One run of so many was stopped before its end.
+const OPEN: u64 = 200;
 /// Events in one commit.
 const COMMIT: usize = 300;
-/// Events behind the last snapshot: nearly as many as there can be.
-const TAIL: u64 = 9_000;
-/// How often snapshots are taken, as the engine does.
-const PERIOD: u64 = 10_000;
+/// Events of conversations behind the last snapshot: nearly as many as there can be.
+const TAIL: u64 = 9_900;
 
 impl Growth {
     /// For people.
@@ -64,14 +67,15 @@ pub fn small_events(from: u64, count: u64) -> Vec<Stamped> {
     (from..from + count).map(|seq| stamp(seq, finish(seq, 1))).collect()
 }
 
-/// Writes a journal with its snapshots. Its owner was killed.
+/// Writes a journal with its snapshots, taken when the engine takes them. Its owner was killed.
 pub fn write(folder: &Path, growth: Growth, events: u64) -> Result<(), Error> {
     let mut journal = create(folder)?;
     let turns = growth.turns(events);
     let per_agent = 2 + turns * 3;
     let agents = (events / per_agent).next_multiple_of(AT_ONCE);
-    let mut history = history(&plan()?, agents, turns).take(events as usize);
-    let (mut next, mut since) = (1, 0);
+    let (history, mut blobs) = history(&plan()?, agents, turns);
+    let mut history = history.take(events as usize);
+    let (mut next, mut pace) = (1, Pace::after(0));
     loop {
         let commit: Vec<_> = history
             .by_ref()
@@ -84,22 +88,53 @@ pub fn write(folder: &Path, growth: Growth, events: u64) -> Result<(), Error> {
         if commit.is_empty() {
             return Ok(());
         }
-        since += commit.len() as u64;
-        journal.append(&commit, &[], &[])?;
-        let last = next < events - TAIL && next + COMMIT as u64 >= events - TAIL;
-        if turns > 0 && (since >= PERIOD && next < events - TAIL || last) {
-            since = 0;
+        pace.count(&commit);
+        journal.append(&commit, &std::mem::take(&mut blobs), &[])?;
+        let last = next <= events - TAIL && next + COMMIT as u64 > events - TAIL;
+        let due = match turns {
+            0 => pace.is_due() && next <= events,
+            _ => pace.is_due() && next <= events - TAIL || last,
+        };
+        if due {
+            pace.begin();
             let taker = journal.snapshot_taker().ok_or_else(|| Error::Odd("no snapshots".into()))?;
-            taker.take(RULES, &compact, &|| false)?;
+            pace.kept(taker.take(RULES, &compact, &|| false)?.unwrap_or_default());
         }
     }
 }
 
+/// Writes many runs of one task each. Most have ended; some were stopped and can be resumed.
+pub fn write_many(folder: &Path, runs: u64) -> Result<(), Error> {
+    let (state, plan) = (StateDir::open(folder.to_path_buf())?, plan()?);
+    let meta = RunMeta { plan: JsonText::of(&*plan), source: JsonText::of("") };
+    for number in 0..runs {
+        let id = RunId(format!("20261118-100000-flat-{number:05}").into());
+        let mut journal = Sqlite::create(&state, &id, &meta, &owner())?;
+        let begun = RunStarted { run: id, ..started(&plan, json!({ "items": [number] })) };
+        let end = match number % OPEN {
+            0 => Event::RunInterrupted { by: "SIGINT".into() },
+            _ => Event::RunFinished { status: RunStatus::Succeeded, output: None, failure: None },
+        };
+        let events = [
+            Event::RunStarted(Box::new(begun)),
+            Event::RunOwned { epoch: 1, pid: 1, host: "measured".into(), uptime: None },
+            Event::AttemptStarted { task: task(0), attempt: 1, lease: None },
+            finish(0, 1),
+            end,
+        ];
+        let stamped =
+            |(at, event): (u64, Event)| Stamped { seq: at + 1, ..stamp(number * 1_000 + at, event) };
+        let events: Vec<_> = (0..).zip(events).map(stamped).collect();
+        journal.append(&events, &[], &[])?;
+    }
+    Ok(())
+}
+
 /// Opens a journal as the next owner does, until it could drive the run. `snapshots`: uses those that there are.
-pub fn open(folder: &Path, growth: Growth, snapshots: bool) -> Result<Spent, Error> {
+pub fn open(folder: &Path, snapshots: bool) -> Result<Spent, Error> {
     let plan = plan()?;
     let hidden = (folder.join("runs/measured/snapshots"), folder.join("runs/measured/hidden"));
-    let hides = growth != Growth::FanOut && !snapshots;
+    let hides = !snapshots && hidden.0.exists();
     if hides {
         std::fs::rename(&hidden.0, &hidden.1).map_err(Error::io("rename", &hidden.0))?;
     }
@@ -119,31 +154,40 @@ pub fn open(folder: &Path, growth: Growth, snapshots: bool) -> Result<Spent, Err
 }
 
 /// The events of a run in which waves of agents talk side by side.
-fn history(plan: &Arc<Plan>, agents: u64, turns: u64) -> impl Iterator<Item = Event> + use<> {
+fn history(plan: &Arc<Plan>, agents: u64, turns: u64) -> (impl Iterator<Item = Event> + use<>, Vec<Blob>) {
     let items: Vec<u64> = (0..agents).collect();
+    let (inputs, given) = Payload::new(JsonText::of(&json!({ "items": items })));
+    let (items, listed) = Payload::new(JsonText::of(&items));
     let begin = [
-        Event::RunStarted(Box::new(started(plan, json!({ "items": items })))),
+        Event::RunStarted(Box::new(RunStarted { inputs, ..started(plan, json!({})) })),
         Event::RunOwned { epoch: 1, pid: 1, host: "measured".into(), uptime: None },
-        Event::FannedOut {
-            task: TaskId("work".into()),
-            count: agents as u32,
-            items: Payload::Inline(JsonText::of(&items)),
-            keys: None,
-        },
+        Event::FannedOut { task: TaskId("work".into()), count: agents as u32, items, keys: None },
     ];
     let waves = (0..agents / AT_ONCE).flat_map(move |wave| {
         let all = move || wave * AT_ONCE..(wave + 1) * AT_ONCE;
         let starts = all().map(|agent| Event::AttemptStarted { task: task(agent), attempt: 1, lease: None });
-        let talk = (0..turns).flat_map(move |_| all().flat_map(turn));
+        let talk = (0..turns).flat_map(move |number| all().flat_map(move |agent| turn(agent, number)));
         starts.chain(talk).chain(all().map(|agent| finish(agent, 1)))
     });
-    begin.into_iter().chain(waves)
+    (begin.into_iter().chain(waves), given.into_iter().chain(listed).collect())
 }
 
-fn turn(agent: u64) -> [Event; 3] {
+/// Different words for each number, of which a packer leaves two fifths.
+fn words(number: u64, count: usize) -> String {
+    let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut said = String::with_capacity(count * 6);
+    for _ in 0..count {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        said.push_str(&format!("{:04} ", state >> 50));
+    }
+    said
+}
+
+fn turn(agent: u64, number: u64) -> [Event; 3] {
     let usage = Usage { calls: 1, input_tokens: 900, output_tokens: 80, cost_micros: 40, ..Usage::default() };
-    let piece =
-        Payload::Inline(JsonText::of(&json!({ "said": "word ".repeat(60), "result": "line ".repeat(60) })));
+    let piece = Payload::Inline(JsonText::of(
+        &json!({ "said": words(agent << 20 | number, 60), "result": words(number << 20 | agent, 60) }),
+    ));
     [
         Event::CallReserved { task: task(agent), attempt: 1, worst: usage },
         Event::TurnRecorded { task: task(agent), attempt: 1, piece, kept: Vec::new(), usage },
@@ -152,7 +196,7 @@ fn turn(agent: u64) -> [Event; 3] {
 }
 
 fn finish(agent: u64, attempt: u32) -> Event {
-    let output = Payload::Inline(JsonText::of(&json!({ "answer": "yes, all of it" })));
+    let output = Payload::Inline(JsonText::of(&json!({ "answer": format!("yes, all of {agent}") })));
     let usage = Usage { calls: 1, input_tokens: 900, output_tokens: 80, cost_micros: 40, ..Usage::default() };
     Event::AttemptFinished { task: task(agent), attempt, output, usage }
 }

@@ -80,7 +80,7 @@ const LONG: u64 = 1_000_000;
 
 fn openings(workshop: &Workshop) -> Result<Vec<Figure>, Error> {
     let mut figures = Vec::new();
-    for (growth, bound) in [(Growth::More, Some(2.0)), (Growth::Longer, None), (Growth::FanOut, None)] {
+    for (growth, bound) in [(Growth::More, Some(2.0)), (Growth::Longer, Some(2.0)), (Growth::FanOut, None)] {
         let folder = |events: u64| workshop.path(&format!("open-{events}"));
         journals::write(&folder(SHORT), growth, SHORT)?;
         journals::write(&folder(LONG), growth, LONG)?;
@@ -89,7 +89,7 @@ fn openings(workshop: &Workshop) -> Result<Vec<Figure>, Error> {
             for (times, (events, snapshots)) in
                 taken.iter_mut().zip([(SHORT, true), (LONG, true), (LONG, false)])
             {
-                times.push(open(workshop, folder(events), growth, snapshots)?);
+                times.push(open(workshop, folder(events), snapshots)?);
             }
         }
         let ratio = super::ratios(&taken[1], &taken[0]);
@@ -111,7 +111,7 @@ fn openings(workshop: &Workshop) -> Result<Vec<Figure>, Error> {
     Ok(figures)
 }
 
-fn open(workshop: &Workshop, state: PathBuf, growth: Growth, snapshots: bool) -> Result<f64, Error> {
-    let spent = workshop.inner(&Job::Open { state, growth, snapshots })?;
+fn open(workshop: &Workshop, state: PathBuf, snapshots: bool) -> Result<f64, Error> {
+    let spent = workshop.inner(&Job::Open { state, snapshots })?;
     Ok(spent.wall.as_secs_f64() * 1e3)
 }

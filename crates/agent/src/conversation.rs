@@ -289,7 +289,8 @@ impl Conversation {
 
 /// The first messages: the system message if there is anything to say, then the prompt.
 fn opening(call: &AgentCall, prompt: &str) -> Vec<Message> {
-    let system = wording::system(call.system.as_deref(), declared(call));
+    let shape = declared(call).map(|schema| wording::declared(&call.settings, schema));
+    let system = wording::system(call.system.as_deref(), shape.as_deref());
     let mut messages: Vec<_> = system.map(|text| Message::new(Role::System, text)).into_iter().collect();
     messages.push(Message::new(Role::User, prompt));
     messages

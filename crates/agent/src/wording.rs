@@ -4,22 +4,47 @@
 
 use crate::Misfit;
 use crate::window::shared;
-use convoke_model::OutputSchema;
 use convoke_model::excerpt::headed;
+use convoke_model::{AgentSettings, OutputSchema};
+use std::cell::RefCell;
+use std::sync::Arc;
 
 /// Texts that are shown to a grader are cut here, so that grading never costs more than answering.
 const GRADED_PROMPT: usize = 24_000;
 const GRADED_OUTPUT: usize = 48_000;
 
-/// The system message: the author's, then the shape of the answer.
-pub fn system(author: Option<&str>, schema: Option<&OutputSchema>) -> Option<String> {
+/// The system message: the author's, then the shape of the answer, in the words of [`declared`].
+pub fn system(author: Option<&str>, shape: Option<&str>) -> Option<String> {
     let author = author.filter(|text| !text.trim().is_empty());
-    match (author, schema) {
+    match (author, shape) {
         (None, None) => None,
-        (Some(author), None) => Some(author.to_owned()),
-        (None, Some(schema)) => Some(shape(schema)),
-        (Some(author), Some(schema)) => Some(format!("{author}\n\n{}", shape(schema))),
+        (Some(text), None) | (None, Some(text)) => Some(text.to_owned()),
+        (Some(author), Some(shape)) => Some(format!("{author}\n\n{shape}")),
     }
+}
+
+/// The words for the shape that settings declare. The items of a group share their settings, and writing a schema takes longer
+/// than all else that is said to them.
+pub fn declared(settings: &Arc<AgentSettings>, schema: &OutputSchema) -> Arc<str> {
+    RECENT_SHAPES.with_borrow_mut(|recent| {
+        if let Some((_, words)) = recent.iter().find(|(known, _)| Arc::ptr_eq(known, settings)) {
+            return words.clone();
+        }
+        let words: Arc<str> = shape(schema).into();
+        if recent.len() == RECENT {
+            recent.remove(0);
+        }
+        recent.push((settings.clone(), words.clone()));
+        words
+    })
+}
+
+/// How many shapes are remembered.
+const RECENT: usize = 8;
+
+thread_local! {
+    /// With the settings, so that no others can lie where they do.
+    static RECENT_SHAPES: RefCell<Vec<(Arc<AgentSettings>, Arc<str>)>> = const { RefCell::new(Vec::new()) };
 }
 
 fn shape(schema: &OutputSchema) -> String {
@@ -112,7 +137,7 @@ mod tests {
         let schema: OutputSchema = serde_json::from_value(json!({"n": {"type": "number"}})).unwrap();
         assert_eq!(system(Some("Be brief."), None).as_deref(), Some("Be brief."));
         assert_eq!(system(Some("  "), None), None);
-        assert!(system(Some("Be brief."), Some(&schema)).unwrap().starts_with("Be brief.\n\n"));
+        assert!(system(Some("Be brief."), Some(&shape(&schema))).unwrap().starts_with("Be brief.\n\n"));
         assert!(answer_again("[[p]] go", "{}", 9, &["dull".into()]).starts_with("[[p]] go\n"));
     }
 

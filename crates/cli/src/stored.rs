@@ -3,11 +3,14 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate::{self, Gates, Question};
+use crate::gate;
+use crate::short_history::ShortHistory;
 use convoke_journal::{Error, Index, Owner, Reader, RunRow, Search, StateDir};
 use convoke_model::{
     AnswerOrigin, AnswerSource, Ask, GateId, JsonText, Payload, RunId, Stamped, TaskId, Timestamp,
 };
+use convoke_view::{Gates, Question};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The state folder, to look at.
@@ -59,27 +62,31 @@ pub fn search_runs(state: &StateDir, search: &Search) -> Result<Vec<RunRow>, Com
 
 /// Puts the line of a run that this process has driven into the index, so that the next list need not read its journal. Only an
 /// aid: a list finds out by itself, and does so where the journal is long or the index is busy.
-pub fn note_line(state: &StateDir, run: &RunId) {
-    let is_short = || Some(Reader::open(state, run).ok()?.last() <= SHORT);
-    if is_short() == Some(true)
+pub fn note_line(state: &StateDir, run: &RunId, history: &ShortHistory) {
+    let is_short = || Some(Reader::open(state, run).ok()?.last() <= ShortHistory::MOST);
+    let events = history.events();
+    if (events.is_some() || !history.is_long() && is_short() == Some(true))
         && let Ok(mut index) = Index::open_within(state, PATIENCE)
     {
-        index.refresh(run).ok();
+        match events {
+            Some(events) => index.conclude(run, events).ok(),
+            None => index.refresh(run).map(drop).ok(),
+        };
     }
 }
-
-/// A journal of so many events is read in a few milliseconds.
-const SHORT: u64 = 5_000;
 
 /// The end of a run does not wait for other processes.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// This process, for the lock of a run.
+/// This process, for the lock of a run. Asked of the kernel once: none of it changes while a process lives.
 pub fn ourselves() -> Owner {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let pid = std::process::id();
-    Owner { pid, start: convoke_journal::start_of(pid), host, boot: boot.trim().to_owned() }
+    static OURSELVES: LazyLock<Owner> = LazyLock::new(|| {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let pid = std::process::id();
+        Owner { pid, start: convoke_journal::start_of(pid), host, boot: boot.trim().to_owned() }
+    });
+    OURSELVES.clone()
 }
 
 /// The actor, for the record: the user's name and how they spoke.
@@ -89,7 +96,8 @@ pub fn actor(how: &str) -> String {
 
 /// The user's name, for the record.
 pub fn user() -> String {
-    crate::env::get_filled(crate::env::USER).unwrap_or_else(|| "unknown user".to_owned())
+    crate::env::get_filled(crate::env::USER)
+        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
 
 /// Where an answer of this process comes from, for the record.
@@ -195,7 +203,7 @@ impl Stored {
             None => *question.id.task.0 == *name,
         };
         // Of each task that asked, all questions: an answer to an earlier one is told what became of that.
-        let asked = gate::all_questions(&self.events);
+        let asked = convoke_view::all_questions(&self.events);
         let Some(question) = asked.iter().rev().find(is_meant) else {
             return NoQuestion::Unknown;
         };

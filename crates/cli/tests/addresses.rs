@@ -89,6 +89,7 @@ fn an_address_that_replaces_another_providers_refuses_the_run() {
     let world = world.env("CONVOKE_PROVIDER", "openai").env("CONVOKE_BASE_URL", &model.url());
     let said = world.convoke(&["run", "w.yaml"]).exits(3).prints_nothing();
     said.mentions(&["api.anthropic.com", "CONVOKE_BASE_URL", "hint:"]);
+    world.convoke(&["run", "w.yaml", "--dry-run"]).exits(3).mentions(&["api.anthropic.com", "hint:"]);
     assert!(model.asked().is_empty() && world.runs().is_empty());
 }
 

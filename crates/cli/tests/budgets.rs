@@ -212,7 +212,7 @@ fn reason(world: &World) -> Value {
 
 #[test]
 fn a_failure_names_the_unit_that_is_spent() {
-    let limits = ["budget_tokens: 1050", "budget_usd: 0.001"];
+    let limits = ["budget_tokens: 1150", "budget_usd: 0.001"];
     for (limit, word) in limits.iter().zip(["budget_tokens", "budget_usd"]) {
         for then in [", when_spent: stop", ""] {
             let world = world(&format!("{limit}, budget_mode: enforce{then}"));
@@ -240,7 +240,7 @@ fn a_budget_of_the_configuration_that_is_audited_is_reported() {
     world
         .convoke(&["run", "w.yaml"])
         .exits(0)
-        .mentions(&["budget of the run (money) passed: $0.0002 of $0.0001"]);
+        .mentions(&["budget of the run (money) passed by $0.0001: $0.0002 of $0.0001"]);
     assert_eq!(budget_lines(&world), ["the run: $0.0003 of $0.0001 (passed; only reported)"]);
 }
 
@@ -313,6 +313,11 @@ fn the_budget_of_a_day_is_that_of_all_runs() {
     world.convoke(&["run", "w.yaml"]).exits(4).mentions(&["budget of the day"]);
     let second = world.runs().into_iter().find(|run| *run != first).expect("a second run");
     assert_eq!(calls_of(&world, &second), 0, "the day's money is gone, whoever spent it");
+    let told = world.convoke(&["run", "w.yaml"]).exits(4);
+    told.mentions(&["budget of the day (money) cannot pay another call: $0.0002 of $0.001"]);
+    let shown = world.convoke(&["capacity"]).exits(0).stdout;
+    let line = shown.lines().find(|line| line.contains("budget of the day")).unwrap_or_default();
+    assert!(line.contains("$0.0002"), "what is spent is money: {shown}");
 }
 
 #[test]

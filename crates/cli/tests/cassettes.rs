@@ -4,6 +4,7 @@
 use crate::support;
 
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
 use support::World;
 use support::model::Model;
 
@@ -54,6 +55,8 @@ fn recorded() -> World {
     let world = World::with_workflow(BUSY);
     world.write("replies.yaml", REPLIES);
     world.convoke(&["run", "w.yaml", "--record", "tape"]).exits(0).mentions(&["recorded to tape"]);
+    let mode = std::fs::metadata(world.work().join("tape")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "prompts and answers are the user's alone");
     // No provider is left that could answer.
     std::fs::remove_file(world.work().join("replies.yaml")).unwrap();
     world

@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use serde_json::json;
 use std::collections::BTreeSet;
 use support::World;
 use support::process::until;
@@ -87,6 +88,26 @@ fn a_command_that_survives_ends_without_an_engine_and_its_result_is_taken() {
     assert!(resumed.stdout.contains('7'), "{}", resumed.stdout);
     assert_eq!(lines(&world, "witness"), 1, "it was run once");
     assert_eq!(states(&world), ["done"]);
+}
+
+#[test]
+fn a_run_whose_command_goes_on_is_not_removed() {
+    let world = World::with_workflow(LONG);
+    let mut process = world.start(&["run", "w.yaml"]);
+    until("the command has begun", || lines(&world, "witness") == 1);
+    process.kill();
+    drop(process);
+    let all = ["prune", "--keep-last", "0", "--include-unfinished", "--format", "json"];
+    let kept = world.convoke(&all).exits(0).json();
+    assert_eq!(
+        (kept["removed"].as_array().map(Vec::len), &kept["kept"]["busy"]),
+        (Some(0), &json!(1)),
+        "{kept}"
+    );
+    world.write("go", "");
+    world.convoke(&["resume", &world.run()]).exits(0);
+    let gone = world.convoke(&all).exits(0).json();
+    assert_eq!(gone["removed"].as_array().map(Vec::len), Some(1), "{gone}");
 }
 
 #[test]

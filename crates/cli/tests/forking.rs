@@ -34,6 +34,9 @@ fn a_fork_keeps_what_had_finished_and_says_where_it_comes_from() {
     let shown = world.convoke(&["show", forked]).exits(0).stdout;
     assert!(shown.contains(&format!("fork of {base} after event")), "{shown}");
     world.convoke(&["verify", forked]).exits(0);
+    let differs = world.convoke(&["diff", &base, forked]).exits(1).stdout;
+    let told = ["a person set its output", "- output.winner: x", "+ output.winner: y"];
+    assert!(told.iter().all(|words| differs.contains(words)), "{differs}");
     // A fork of a fork, and its base stays.
     let again = world.convoke(&["fork", forked, "--at", "c", "--set", "c.output.result=mine"]).exits(0);
     assert_eq!(again.json(), json!({"winner": "y"}));

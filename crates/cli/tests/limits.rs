@@ -275,3 +275,24 @@ fn a_goal_has_a_bound_on_its_time_and_on_its_sub_agents() {
     );
     assert_eq!(world.run(&["goal", "Do it", "--timeout", "soon", "--print-workflow"]).code, 2);
 }
+
+/// What is counted before the start is counted wherever it is asked about.
+#[test]
+fn inputs_that_are_too_many_are_refused_by_every_command_that_knows_them() {
+    let world = World::with(
+        "workflow: {name: wide, entry_point: each, input: {n: {type: array}}, limits: {max_iterations: 3}}
+for_each: [{name: each, type: for_each, source: workflow.input.n, as: it, agent: {name: one, type: set, value: '{{ it }}'}}]
+agents: []
+",
+    );
+    let commands: [&[&str]; 3] = [&["check", "w.yaml"], &["run", "w.yaml", "--dry-run"], &["run", "w.yaml"]];
+    for command in commands {
+        let with = |list: &'static str| world.run(&[command, &["-i", list]].concat());
+        let Said { stderr, code, .. } = with("n=[1,2,3,4,5]");
+        assert_eq!(code, 4, "{command:?}: {stderr}");
+        assert!(stderr.contains("needs at least 5 iterations, and its limit is 3"), "{command:?}: {stderr}");
+        assert!(stderr.contains("raise `limits.max_iterations` to at least 5"), "{command:?}: {stderr}");
+        assert_eq!(with("n=[1,2,3]").code, 0, "{command:?}");
+    }
+    assert_eq!(world.run(&["check", "w.yaml"]).code, 0, "without inputs none are counted");
+}

@@ -126,6 +126,37 @@ fn sigterm_has_its_own_code() {
     assert_eq!(code, 143, "{text}");
 }
 
+/// Resumes a run whose step was cut off under `on_unknown: fail`, twice.
+fn fails_and_then_asks(world: &World) {
+    let failed = world.run(&["resume"]);
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    world.write("go", "");
+    let asked = world.run(&["resume"]);
+    assert_eq!(asked.code, 5, "{}", asked.stderr);
+    assert_eq!(witness(world), "first second", "no person has said that it may run again");
+    let answered = world.run(&["answer", "last", "second", "retry", "--resume"]);
+    assert_eq!(answered.code, 0, "{}", answered.stderr);
+    assert_eq!(witness(world), "first second second third");
+}
+
+#[test]
+fn a_step_that_failed_because_its_outcome_is_unknown_does_not_run_again_unasked() {
+    let text = WAITING.replace("on_unknown: retry", "on_unknown: fail");
+    let killed = World::with(&text);
+    let child = start(&killed);
+    signal(&child, Signal::KILL);
+    end(child);
+    fails_and_then_asks(&killed);
+
+    let stopped = World::with(&text);
+    let mut child = start(&stopped);
+    signal(&child, Signal::INT);
+    let stderr = wait_for(&mut child, "stopping");
+    signal(&child, Signal::INT);
+    assert_eq!(rest(child, stderr).0, 130);
+    fails_and_then_asks(&stopped);
+}
+
 #[test]
 fn a_killed_run_goes_on_and_nothing_finished_runs_again() {
     let world = World::with(WAITING);

@@ -134,6 +134,17 @@ fn scripts_are_reused_and_repeated_only_when_that_is_said() {
 }
 
 #[test]
+fn a_script_that_reads_a_variable_runs_again() {
+    let text = "workflow: {name: w, entry_point: s}\nagents:\n  - {name: s, type: script, idempotent: true, command: sh, env: {X: '${SHOE:-none}'}, args: [-c, 'echo $X']}\noutput: {said: '{{ s.output.stdout | trim }}'}\n";
+    let world = World::with_workflow(text);
+    assert_eq!(world.convoke(&["run", "w.yaml"]).exits(0).json(), json!({"said": "none"}));
+    let world = world.env("SHOE", "left");
+    let again = world.convoke(&["run", "w.yaml", "--reuse", "last", "--explain"]).exits(0);
+    assert_eq!(again.json(), json!({"said": "left"}));
+    assert!(again.stderr.contains("it reads the variable SHOE"), "{}", again.stderr);
+}
+
+#[test]
 fn items_are_found_by_what_they_are_asked() {
     let text = "
 workflow: {name: w, entry_point: each, input: {items: {type: array}}, runtime: {provider: scripted, default_model: m}}

@@ -97,7 +97,7 @@ fn calls_whose_end_nobody_knows_are_on_record_at_their_worst() {
 
 #[test]
 fn a_day_goes_on_after_the_machine_was_started_anew() {
-    for budget in ["[budgets.day]\nusd = 0.0055\n", "[budgets.tenants.blue]\ntokens = 80\n"] {
+    for budget in ["[budgets.day]\nusd = 0.0055\n", "[budgets.tenants.blue]\ntokens = 400\n"] {
         let model = service(0);
         let world = many(&model, "", "");
         world.write("w.yaml", world.read("w.yaml").replace("  cost:", "  labels: {tenant: blue}\n  cost:"));
@@ -151,6 +151,66 @@ agents:
     assert!(asked.len() > 2 && asked.iter().all(|asked| asked.model == "cheap"), "{asked:?}");
 }
 
+/// A service that counts a token for each byte, as for dense text, and one that counts far more. Both want 10 dollars for a million
+/// of them.
+fn counting(tokens: Value) -> (Model, World) {
+    let reply = json!({"dear": {"say": "done", "tokens": tokens, "delay_ms": 20}});
+    let model = Model::start(reply.as_object().expect("an object"));
+    let dense = "7f3a9c1e".repeat(250);
+    let world = many(&model, "LIMITS", "GROUP");
+    let text = world.read("w.yaml").replace("prompt: 'p ", &format!("prompt: '{dense} "));
+    let text =
+        text.replace("input_per_mtok: 0, output_per_mtok: 200", "input_per_mtok: 10, output_per_mtok: 10");
+    world.write("w.yaml", text);
+    (model, world)
+}
+
+#[test]
+fn no_budget_is_passed_by_a_service_that_counts_every_byte() {
+    let places = [
+        ("budget_usd: 0.1, budget_mode: enforce, when_spent: stop", "", ""),
+        ("budget_tokens: 10000, budget_mode: enforce, when_spent: stop", "", ""),
+        ("", ", budget: {usd: 0.1}", ""),
+        ("", "", "[budgets.run]\nusd = 0.1\n"),
+        ("", "", "[budgets.day]\nusd = 0.1\n"),
+        ("", "", "[budgets.tenants.blue]\ntokens = 10000\n"),
+    ];
+    for (limits, group, settings) in places {
+        let (model, world) = counting(json!("bytes"));
+        let text = world.read("w.yaml").replace("LIMITS", limits).replace("GROUP", group);
+        world.write("w.yaml", text.replace("  cost:", "  labels: {tenant: blue}\n  cost:"));
+        world.write("convoke.toml", settings);
+        let said = world.convoke(&["run", "w.yaml"]);
+        assert_ne!(said.code, Some(0), "{said}");
+        let spent: u64 = model.asked().iter().map(|asked| asked.text.len() as u64 + 5).sum();
+        // The text of a request has the role of its only message before it, and a line's end behind.
+        let spent = spent - model.asked().len() as u64 * "user: \n".len() as u64;
+        assert!(spent <= 10_000, "{spent} of 10000 tokens: {limits}{group}{settings}");
+        assert!(spent > 6_000, "most of it was of use: {spent} tokens, {limits}{group}{settings}");
+    }
+}
+
+#[test]
+fn what_a_service_counts_beyond_a_request_is_told_and_ends_the_run() {
+    for (limits, settings) in [
+        ("budget_usd: 0.1, budget_mode: enforce, when_spent: stop", ""),
+        ("", "[budgets.run]\nusd = 0.1\n"),
+        ("", "[budgets.day]\nusd = 0.1\n"),
+    ] {
+        let (model, world) = counting(json!(30_000));
+        let text = world.read("w.yaml").replace("LIMITS", limits).replace("GROUP", "");
+        world.write("w.yaml", text);
+        world.write("convoke.toml", settings);
+        let said = world.convoke(&["run", "w.yaml"]).exits(4);
+        // The calls that were under way when the first one was settled could not be called back.
+        assert!(model.asked().len() <= 5, "{} calls", model.asked().len());
+        match settings.is_empty() {
+            true => said.mentions(&["of its budget of $0.1000"]),
+            false => said.mentions(&[" passed by $"]),
+        };
+    }
+}
+
 /// One step that asks a model of a service, in a group; each part may say more.
 fn one_step(model: &Model, limits: &str, group: &str, step: &str) -> World {
     World::with_workflow(&format!(
@@ -190,6 +250,68 @@ fn wherever_a_dollar_budget_stands_a_model_without_a_price_is_refused_before_any
         assert!(world.runs().is_empty() && model.asked().is_empty(), "{limits}{group}{step}{settings}");
         world.write("convoke.toml", format!("{settings}{PRICED}"));
         world.convoke(&["run", "w.yaml"]).exits(0);
+    }
+}
+
+/// Files in which a model without a price is asked after one with, and the tenant's label stands somewhere around the step.
+fn labelled(model: &Model) -> Vec<(&'static str, World)> {
+    let blue = ", labels: {tenant: blue}";
+    let file = |labels: &str, next: &str, rest: &str| {
+        format!(
+            "workflow:
+  name: f
+  entry_point: w
+  runtime: {{provider: {{name: openai, base_url: '{url}', api_key: none}}, default_model: cheap}}
+{labels}agents:
+  - {{name: w, prompt: hi, routes: [{{to: {next}}}]}}
+{rest}
+",
+            url = model.url()
+        )
+    };
+    let asks = "  - {name: x, prompt: hi, model: other}";
+    let both = format!("{asks}\n  - {{name: y, type: set, value: '1'}}");
+    let of_file = "  labels: {tenant: blue}\n";
+    let group = |labels: &str| format!("{both}\nparallel: [{{name: all, agents: [x, y]{labels}}}]");
+    let each = |labels: &str, own: &str| {
+        format!(
+            "for_each: [{{name: all, type: for_each, items: [1], as: i{labels}, agent: {{name: x, prompt: hi, model: other{own}}}}}]"
+        )
+    };
+    let calls =
+        |file: &str, labels: &str| format!("  - {{name: x, type: workflow, workflow: {file}{labels}}}");
+    let world = |text: String| {
+        let world = World::with_workflow(&text);
+        world.write("called.yaml", file("", "x", asks));
+        world.write("blue.yaml", file(of_file, "x", asks));
+        world
+    };
+    vec![
+        ("workflow", world(file(of_file, "x", asks))),
+        ("group", world(file("", "all", &group(blue)))),
+        ("for_each", world(file("", "all", &each(blue, "")))),
+        ("item", world(file("", "all", &each("", blue)))),
+        ("calling step", world(file("", "x", &calls("called.yaml", blue)))),
+        ("sub-workflow", world(file("", "x", &calls("blue.yaml", "")))),
+    ]
+}
+
+#[test]
+fn a_tenants_budget_needs_prices_wherever_its_label_stands() {
+    let model = service(0);
+    for (place, world) in labelled(&model) {
+        world.write(
+            "convoke.toml",
+            "[budgets.tenants.blue]\nusd = 5\n[pricing.cheap]\ninput_per_mtok = 1\noutput_per_mtok = 1\n",
+        );
+        let said = world.convoke(&["run", "w.yaml"]).exits(3);
+        said.mentions(&["`other`", "cannot be kept", "nothing was spent"]);
+        assert!(world.runs().is_empty() && model.asked().is_empty(), "label of the {place}");
+        // What is nearer goes over it: then another tenant pays.
+        let other = world.read("w.yaml").replace("labels: {tenant: blue}", "labels: {tenant: green}");
+        world.write("w.yaml", other);
+        world.write("blue.yaml", world.read("called.yaml"));
+        world.convoke(&["run", "w.yaml", "--dry-run"]).exits(0);
     }
 }
 

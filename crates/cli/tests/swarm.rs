@@ -16,7 +16,6 @@ mod judge;
 mod lanes;
 mod mixed;
 mod provider;
-mod random;
 mod samples;
 mod trials;
 mod trouble;
@@ -32,6 +31,7 @@ use std::path::Path;
 use std::time::Duration;
 use support::World;
 use support::journal::Events;
+use support::random::{fresh_seed, number};
 use trouble::TroubleMaker;
 use utilisation::Utilisation;
 
@@ -178,13 +178,4 @@ fn what_is_left(path: &Path) -> Snapshot {
     let table = Capacity::open(path, &Identity::default(), Options::default()).expect("it can be opened");
     table.reclaim().expect("nobody is in it");
     table.snapshot()
-}
-
-pub(crate) fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
-}
-
-pub(crate) fn fresh_seed() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(1, |now| now.as_nanos() as u64 % 1_000_000_000)
 }

@@ -12,6 +12,7 @@ pub use guidance::MOST_GUIDANCE;
 
 pub(crate) use take::stopping;
 
+use crate::capacity::budget::accounts::SpentNote;
 use crate::capacity::calls::too_much;
 use crate::capacity::permits::{Next, Owner, Permits, Precedence, owner_of};
 use crate::capacity::terms::{RequestNo, Return, Terms, Want};
@@ -293,7 +294,7 @@ impl Core {
         let most = self.permits.services.longest_wait().as_secs();
         let message = format!(
             "`{breaker}` is open for {pause} s after failures in a row; a step without another way waits for a probe that goes \
-             well, for {most} s at most"
+             well, for {most} s at most, or for its `max_wait` if that is shorter"
         );
         self.push(adapted.at, Event::Noted { task: None, code: reason::BREAKER_OPEN.into(), message }, turn);
     }
@@ -405,9 +406,10 @@ impl Core {
 
     /// Says which budgets are spent, and what follows.
     fn note_spent(&mut self, now: Timestamp, turn: &mut Turn) {
-        for (budget, then) in self.permits.accounts.take_notes() {
+        for SpentNote { budget, then, by_all } in self.permits.accounts.take_notes() {
             let governor = &mut self.permits.governor;
-            let used = governor.used(budget, now).max(governor.spent_of(budget, now));
+            let ours = governor.used(budget, now).max(governor.spent_of(budget, now));
+            let used = by_all.unwrap_or(0).max(ours);
             let limit = governor.limit(budget);
             let budget = governor.name(budget).to_owned();
             self.push(now, Event::BudgetSpent(BudgetSpent { budget, used, limit, then }), turn);

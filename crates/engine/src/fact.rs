@@ -197,6 +197,8 @@ pub enum CapacityFact {
         request: RequestNo,
         /// The budget.
         budget: String,
+        /// What all processes have spent of it and set aside, in the units of the budget.
+        used: u64,
     },
     /// A lease request can never be granted.
     Refused {

@@ -50,6 +50,6 @@ pub use outcome::Outcome;
 pub use project::{Project, ProjectState, Projects};
 pub use run::Run;
 pub use setup::{Changes, Options, Setup, Shares, Start, fold_into, prepare, replay};
-pub use snapshot::{RULES, compact};
+pub use snapshot::{Pace, RULES, compact};
 pub use store::Store;
 pub use summary::{Latency, Summary};

@@ -24,7 +24,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
 /// How often the inbox is looked at for messages of other processes.
-const INBOX_PERIOD: Duration = Duration::from_millis(200);
+pub(crate) const INBOX_PERIOD: Duration = Duration::from_millis(200);
 /// How often it is told how capacity is used.
 pub(crate) const METRICS_PERIOD: Duration = Duration::from_secs(1);
 /// How long attempts may go on once the process was told to let go of the run.

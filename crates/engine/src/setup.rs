@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::error::EngineError;
 use crate::handle::{Handle, Watch};
 use crate::project::Project;
-use crate::run::{METRICS_PERIOD, Run};
+use crate::run::{INBOX_PERIOD, METRICS_PERIOD, Run};
 use crate::snapshot::{Keeper, RULES, is_boundary};
 use crate::store::Store;
 use crate::tenure::Tenure;
@@ -103,6 +103,8 @@ pub struct Options {
 /// Prepares a run: replays what there is and says what is about to happen. Nothing is on disk before `drive`.
 pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let history = setup.journal.recover(RULES)?;
+    // Nothing is left for a run that no journal names yet; what is sent from now on waits no longer than for any other.
+    let first_poll = if history.is_empty() { INBOX_PERIOD } else { Duration::ZERO };
     let snapshots = Keeper::new(setup.journal.snapshot_taker(), &history);
     let clock = setup.clock.after(&history);
     let now = clock.now();
@@ -127,7 +129,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     // Commands that went on for tasks that are over, or are told to stop, or are not in the plan any more.
     let given_up = survivors.into_iter().filter(|(task, _)| !beginning.attaches(task));
     given_up.for_each(|(_, (pid, start))| (setup.leftovers)(pid, start));
-    let writer = Arc::new(Writer::start(setup.journal)?);
+    let writer = Arc::new(Writer::new(setup.journal));
     // Facts need no limit: attempts send them, of which there are as many as permits, and an attempt waits for the answer
     // to each call and for each record to be on disk. A limit would be a deadlock: the run sends facts to itself.
     let (sender, facts) = unbounded_channel();
@@ -171,7 +173,7 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
         interrupted_at: None,
         interactive: setup.options.interactive,
         patience: setup.options.patience,
-        next_poll: tokio::time::Instant::now(),
+        next_poll: tokio::time::Instant::now() + first_poll,
         next_metrics: tokio::time::Instant::now() + METRICS_PERIOD,
         mail: Vec::new(),
         opening,
@@ -249,10 +251,11 @@ pub fn replay(
 
 /// The event that opens a run again.
 pub(crate) fn reopening(state: &Scheduler, found: Reopening, outputs: &dyn Outputs) -> Event {
-    let Reopening { tasks, restarted, retried, superseded, rewound } = found;
+    let Reopening { tasks, restarted, retried, superseded, rewound, doubtful } = found;
     let superseded = state.view(outputs).as_it_stood(superseded);
     let (tasks, restarted) = (tasks.into_iter().collect(), restarted.into_iter().collect());
-    Event::RunReopened(RunReopened { tasks, restarted, retried, superseded, rewound, asking: Vec::new() })
+    let asking = Vec::new();
+    Event::RunReopened(RunReopened { tasks, restarted, retried, superseded, rewound, doubtful, asking })
 }
 
 /// Has the last event say which questions are open in the state that it leads to. Nothing in the fold depends on it: it is for

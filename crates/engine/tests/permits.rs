@@ -90,6 +90,7 @@ impl Harness {
             provider: "openai".into(),
             model: model.into(),
             input_tokens: 0,
+            most_input_tokens: 0,
             output_tokens: tokens,
             cost_micros: Some(micros),
             refused: Vec::new(),

@@ -89,6 +89,7 @@ impl Harness {
             provider: "openai".into(),
             model: model.into(),
             input_tokens: 1,
+            most_input_tokens: 1,
             output_tokens: 1,
             cost_micros: None,
             refused: Vec::new(),
@@ -394,6 +395,29 @@ fn a_breaker_is_not_waited_for_for_ever() {
     let (_, failure) = failed.expect("the one that is left fails");
     assert_eq!((failure.class, failure.reason.as_deref()), (Class::Capacity, Some(reason::BREAKER_OPEN)));
     assert!(failure.message.contains("no probe went well within 100 s"), "{failure}");
+}
+
+/// `max_wait` is the shorter bound: behind an open breaker it ends the wait as the breaker's own bound does, and nothing waits again.
+#[test]
+fn a_breaker_is_waited_for_no_longer_than_a_step_may_wait() {
+    let patient = "retry: {max_attempts: 3, delay_seconds: 1, retry_on: [provider_error]}";
+    let workflow = items(", max_wait: 2s").replace("retry: {max_attempts: 1}", patient);
+    let mut harness = Harness::new(&workflow, 6, &with_breaker());
+    (1..=6).for_each(|moment| harness.end(moment * 1_000, Some(broken())));
+    let said = harness.events.iter().any(|stamped| {
+        matches!(&stamped.event, Event::Noted { code, message, .. }
+            if code == reason::BREAKER_OPEN && message.contains("for 1800 s at most, or for its `max_wait`"))
+    });
+    assert!(said, "{:?}", harness.events.last());
+    while harness.failures().is_empty() {
+        let next = harness.core.next_wake().expect("there is a bound");
+        assert!(next.0 < 30 * SECOND, "before the probe");
+        harness.at(next.0, Vec::new());
+    }
+    let (task, failure) = harness.failures().remove(0);
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Capacity, Some(reason::BREAKER_OPEN)));
+    assert!(failure.message.contains("no probe went well within 2 s"), "{task}: {failure}");
+    assert!(harness.notes(reason::MAX_WAIT).is_empty(), "it does not wait again");
 }
 
 /// A call in the middle of an attempt does not go to what others have found broken: it waits to be the probe.

@@ -1,13 +1,18 @@
 //! Stops asking what does not answer, and asks again with one probe at a time.
+//!
+//! How many failures in a row it takes is `row`'s to say.
+
+mod row;
 
 use crate::adapt::Outcome;
 use crate::spec::BreakerRules;
 use convoke_model::LimitReason;
+use row::Row;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Every call may pass; so many failures in a row.
-    Closed { failures: u32 },
+    /// Every call may pass.
+    Closed,
     /// No call may pass until then.
     Open { until: u64 },
     /// One at a time; so many have succeeded.
@@ -19,6 +24,7 @@ enum State {
 pub(crate) struct Breaker {
     rules: BreakerRules,
     state: State,
+    row: Row,
     /// Times it has opened since it was last closed.
     opened: u32,
 }
@@ -33,7 +39,7 @@ pub(crate) enum Pass {
 
 impl Breaker {
     pub fn new(rules: BreakerRules) -> Breaker {
-        Breaker { rules, state: State::Closed { failures: 0 }, opened: 0 }
+        Breaker { rules, state: State::Closed, row: Row::default(), opened: 0 }
     }
 
     pub fn pass(&self, now: u64) -> Pass {
@@ -46,8 +52,9 @@ impl Breaker {
 
     /// A call passes; true if it is a probe.
     pub fn enter(&mut self) -> bool {
+        self.row.enter();
         match &mut self.state {
-            State::Closed { .. } => false,
+            State::Closed => false,
             State::Open { .. } => {
                 self.state = State::HalfOpen { probing: true, successes: 0 };
                 true
@@ -59,18 +66,21 @@ impl Breaker {
         }
     }
 
-    /// The outcome of a call that passed. Says what changed: why, and until when the breaker is open now.
-    pub fn observe(&mut self, outcome: Outcome, probe: bool, now: u64) -> Option<(LimitReason, u64)> {
+    /// The outcome of a call that passed, and when it began. Says what changed: why, and until when the breaker is open now.
+    pub fn observe(
+        &mut self,
+        outcome: Outcome,
+        probe: bool,
+        began: u64,
+        now: u64,
+    ) -> Option<(LimitReason, u64)> {
         match &mut self.state {
-            State::Closed { failures } if !probe => {
-                match outcome {
-                    Outcome::Succeeded => *failures = 0,
-                    _ if outcome.is_failure() => *failures += 1,
-                    _ => {}
-                }
-                (*failures >= self.rules.failures).then(|| self.open(now))
+            State::Closed if !probe => {
+                self.row.note(outcome, began);
+                self.row.is_long(self.rules.failures).then(|| self.open(now))
             }
             State::HalfOpen { probing, successes } if probe => {
+                self.row.leave();
                 *probing = false;
                 if outcome == Outcome::Succeeded {
                     *successes += 1;
@@ -79,7 +89,10 @@ impl Breaker {
                 outcome.is_failure().then(|| self.open(now))
             }
             // Calls from before it opened say nothing new.
-            _ => None,
+            _ => {
+                self.row.leave();
+                None
+            }
         }
     }
 
@@ -87,13 +100,15 @@ impl Breaker {
         let cool_down = self.rules.cool_down.saturating_mul(1 << self.opened.min(16)).min(self.rules.longest);
         let until = now.saturating_add(cool_down.as_micros() as u64);
         self.opened += 1;
+        self.row.forget();
         self.state = State::Open { until };
         (LimitReason::BreakerOpened, until)
     }
 
     fn close(&mut self) -> (LimitReason, u64) {
         self.opened = 0;
-        self.state = State::Closed { failures: 0 };
+        self.row.forget();
+        self.state = State::Closed;
         (LimitReason::BreakerClosed, 0)
     }
 
@@ -106,7 +121,7 @@ impl Breaker {
     }
 
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed { .. })
+        self.state == State::Closed
     }
 }
 
@@ -129,7 +144,7 @@ mod tests {
     fn broken() -> Breaker {
         let mut breaker = breaker();
         for _ in 0..3 {
-            breaker.observe(Outcome::TimedOut, false, 0);
+            breaker.observe(Outcome::TimedOut, false, 0, 0);
         }
         breaker
     }
@@ -141,9 +156,9 @@ mod tests {
         assert_eq!(breaker.pass(10 * SECOND), Pass::Free);
         assert!(breaker.enter());
         assert_eq!(breaker.pass(10 * SECOND), Pass::Wait(None), "one probe at a time");
-        assert_eq!(breaker.observe(Outcome::Succeeded, true, 11 * SECOND), None);
+        assert_eq!(breaker.observe(Outcome::Succeeded, true, 11 * SECOND, 11 * SECOND), None);
         assert!(breaker.enter());
-        let closed = breaker.observe(Outcome::Succeeded, true, 12 * SECOND);
+        let closed = breaker.observe(Outcome::Succeeded, true, 12 * SECOND, 12 * SECOND);
         assert_eq!(closed, Some((LimitReason::BreakerClosed, 0)));
         assert!(breaker.is_closed() && !breaker.enter());
     }
@@ -152,27 +167,28 @@ mod tests {
     fn a_failed_probe_opens_it_for_longer() {
         let mut breaker = broken();
         breaker.enter();
-        let opened = breaker.observe(Outcome::Failed, true, 10 * SECOND);
+        let opened = breaker.observe(Outcome::Failed, true, 10 * SECOND, 10 * SECOND);
         assert_eq!(opened, Some((LimitReason::BreakerOpened, 25 * SECOND)), "at most 15 seconds");
     }
 
     #[test]
     fn a_success_between_failures_keeps_it_closed_and_a_full_provider_is_alive() {
         let mut breaker = breaker();
-        for outcome in
-            [Outcome::Failed, Outcome::Failed, Outcome::Succeeded, Outcome::Failed, Outcome::Failed]
-        {
-            assert_eq!(breaker.observe(outcome, false, 0), None);
+        let outcomes =
+            [Outcome::Failed, Outcome::Failed, Outcome::Succeeded, Outcome::Failed, Outcome::Failed];
+        for (now, outcome) in (1..).zip(outcomes) {
+            assert_eq!(breaker.observe(outcome, false, now, now), None);
         }
         let limited = Outcome::RateLimited { retry_after: None };
-        assert_eq!(breaker.observe(limited, false, 0), None);
+        assert_eq!(breaker.observe(limited, false, 6, 6), None);
+        assert!(breaker.observe(Outcome::Failed, false, 7, 7).is_some());
     }
 
     #[test]
     fn what_was_under_way_when_it_opened_changes_nothing() {
         let mut breaker = broken();
-        assert_eq!(breaker.observe(Outcome::Failed, false, SECOND), None);
-        assert_eq!(breaker.observe(Outcome::Succeeded, false, SECOND), None);
+        assert_eq!(breaker.observe(Outcome::Failed, false, SECOND, SECOND), None);
+        assert_eq!(breaker.observe(Outcome::Succeeded, false, SECOND, SECOND), None);
         assert_eq!(breaker.pass(SECOND), Pass::Wait(Some(10 * SECOND)));
     }
 
@@ -180,7 +196,7 @@ mod tests {
     fn a_probe_that_was_cancelled_makes_room_for_another() {
         let mut breaker = broken();
         breaker.enter();
-        assert_eq!(breaker.observe(Outcome::Unknown, true, 10 * SECOND), None);
+        assert_eq!(breaker.observe(Outcome::Unknown, true, 10 * SECOND, 10 * SECOND), None);
         assert_eq!(breaker.pass(10 * SECOND), Pass::Free);
     }
 }

@@ -46,15 +46,15 @@ impl Governor {
     pub(crate) fn learn(&mut self, permit: &Permit, outcome: Outcome, now: u64) -> Vec<Adapted> {
         let mut adapted = Vec::new();
         for note in &permit.notes {
-            adapted.extend(self.mind_breaker(note, outcome, now));
+            adapted.extend(self.mind_breaker(note, permit.began, outcome, now));
             self.mind_limit(note, permit.began, outcome, now, &mut adapted);
         }
         adapted
     }
 
-    fn mind_breaker(&mut self, note: &Note, outcome: Outcome, now: u64) -> Option<Adapted> {
+    fn mind_breaker(&mut self, note: &Note, began: u64, outcome: Outcome, now: u64) -> Option<Adapted> {
         let breaker = self.resources[note.resource.index()].breaker.as_mut()?;
-        let (reason, to) = breaker.observe(outcome, note.probe, now)?;
+        let (reason, to) = breaker.observe(outcome, note.probe, began, now)?;
         let (setting, at) = (LimitSetting::PausedUntil, Timestamp(now));
         Some(Adapted { resource: note.resource, setting, from: 0, to, reason, at })
     }

@@ -9,6 +9,7 @@ mod fairness;
 mod kit;
 mod limits;
 mod order;
+mod rows;
 mod shares;
 mod storm;
 mod waiting;

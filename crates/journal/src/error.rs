@@ -175,6 +175,14 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// Not even the beginning of a damaged run verifies.
+    #[error("run `{run}` cannot be repaired: {why}")]
+    Unrepairable {
+        /// The run.
+        run: RunId,
+        /// The damage.
+        why: String,
+    },
     /// The database file itself is broken.
     #[error("`{path}` is corrupt: {why}")]
     Corrupt {
@@ -294,19 +302,22 @@ impl Error {
             }
             Error::DiskFull { .. } => "free some space; the run goes on by itself",
             Error::Damaged { torn_tail: true, .. } => {
-                "`convoke repair` cuts the torn tail off and keeps a copy; then resume the run"
+                "`convoke repair RUN` cuts the torn tail off and keeps a copy; then resume the run"
             }
             Error::Damaged { .. } | Error::Corrupt { .. } => {
-                "restore the run's folder from a backup, or go back to the events before the damage: `convoke repair`"
+                "restore the run's folder from a backup, or go back to the events before the damage: `convoke repair RUN`"
             }
             Error::Lost { .. } => {
-                "restore the whole folder of the run; to go on without the lost events: `convoke repair`"
+                "restore the whole folder of the run; to go on without the lost events: `convoke repair RUN`"
             }
             Error::NoFormat { .. } => {
                 "restore the run's folder from a backup: the file was damaged or changed"
             }
             Error::NoTip { .. } => {
-                "restore the whole folder of the run; to accept the events that are there: `convoke repair`"
+                "restore the whole folder of the run; to accept the events that are there: `convoke repair RUN`"
+            }
+            Error::Unrepairable { .. } => {
+                "restore the run's folder from a backup, or the run from an export: `convoke import FILE`; nothing was changed"
             }
             Error::Snapshot { .. } => "delete it: the run is opened from its journal; then check the disk",
             Error::Archive { .. } => "export the run again, or copy the file again",

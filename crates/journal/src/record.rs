@@ -35,11 +35,6 @@ impl Record<'_> {
         *hasher.finalize().as_bytes()
     }
 
-    /// Reads events in the order in which they stand, whatever their numbers.
-    pub fn read_any(body: &[u8]) -> serde_json::Result<Vec<Stamped>> {
-        serde_json::Deserializer::from_slice(body).into_iter::<Stamped>().collect()
-    }
-
     /// Reads the events; call only after the hash was checked.
     ///
     /// Not split at line ends: a value inside an event is kept as it was written, which may be over several lines.
@@ -123,16 +118,11 @@ impl Chain {
 pub(crate) fn encode(events: &[Stamped], next: u64, body: &mut Vec<u8>) -> Result<(), Error> {
     body.clear();
     check_numbers(events, next)?;
-    encode_any(events, body);
-    Ok(())
-}
-
-/// Writes events as JSON into `body`, whatever their numbers.
-pub(crate) fn encode_any(events: &[Stamped], body: &mut Vec<u8>) {
     for event in events {
         serde_json::to_writer(&mut *body, event).expect("events are JSON and memory takes all");
         body.push(b'\n');
     }
+    Ok(())
 }
 
 /// Checks that events continue a journal without a gap.

@@ -25,31 +25,44 @@ type Question = Box<dyn FnOnce(Result<&mut dyn Journal, Error>) + Send>;
 /// The engine waits for each append before the next; the rest is for questions in between.
 const QUEUE: usize = 32;
 
-/// The handle to a journal on its own thread. Dropping it finishes what was asked and closes the journal.
+/// The handle to a journal on its own thread, which starts with the first question. Dropping it finishes what was asked and closes
+/// the journal.
 pub struct Writer {
-    questions: Option<SyncSender<Question>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<Running>>,
     /// Taken for one question at a time, here or on the thread.
     journal: Arc<Mutex<Box<dyn Journal>>>,
 }
 
-impl Writer {
-    /// Starts the thread.
-    pub fn start(journal: Box<dyn Journal>) -> Result<Writer, Error> {
+/// The thread, and the way to it.
+struct Running {
+    questions: SyncSender<Question>,
+    thread: JoinHandle<()>,
+}
+
+impl Running {
+    fn start(journal: Arc<Mutex<Box<dyn Journal>>>) -> std::io::Result<Running> {
         let (questions, queue) = sync_channel::<Question>(QUEUE);
-        let journal = Arc::new(Mutex::new(journal));
-        let shared = journal.clone();
         let work = move || {
             while let Ok(question) = queue.recv() {
-                match shared.lock() {
-                    Ok(mut journal) => question(Ok(&mut **journal)),
-                    Err(_) => question(Err(Error::Closed)),
-                }
+                answer(&journal, question);
             }
         };
-        let thread = std::thread::Builder::new().name("journal".into()).spawn(work);
-        let thread = thread.map_err(Error::io("start thread for", "journal".as_ref()))?;
-        Ok(Writer { questions: Some(questions), thread: Some(thread), journal })
+        let thread = std::thread::Builder::new().name("journal".into()).spawn(work)?;
+        Ok(Running { questions, thread })
+    }
+}
+
+fn answer(journal: &Mutex<Box<dyn Journal>>, question: Question) {
+    match journal.lock() {
+        Ok(mut journal) => question(Ok(&mut **journal)),
+        Err(_) => question(Err(Error::Closed)),
+    }
+}
+
+impl Writer {
+    /// Takes a journal. A run that is over before anything was asked needs no thread for it.
+    pub fn new(journal: Box<dyn Journal>) -> Writer {
+        Writer { thread: Mutex::default(), journal: Arc::new(Mutex::new(journal)) }
     }
 
     /// Appends on the caller's own thread, for a caller that has nothing else to do meanwhile: two hand-overs between
@@ -70,12 +83,23 @@ impl Writer {
         });
     }
 
-    /// Runs a question on the journal's thread; on a thread that is gone, the question hears of that instead.
+    /// Runs a question on the journal's thread; on a thread that is gone, the question hears of that instead. Where no thread can be
+    /// started the question is answered here: slowly, and all the same.
     pub fn ask(&self, question: impl FnOnce(Result<&mut dyn Journal, Error>) + Send + 'static) {
-        let questions = self.questions.as_ref().expect("taken only when the writer is dropped");
-        if let Err(SendError(question)) = questions.send(Box::new(question)) {
+        let question: Question = Box::new(question);
+        let Some(questions) = self.questions() else { return answer(&self.journal, question) };
+        if let Err(SendError(question)) = questions.send(question) {
             question(Err(Error::Closed));
         }
+    }
+
+    /// The way to the thread, which is started if there is none yet.
+    fn questions(&self) -> Option<SyncSender<Question>> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() {
+            *thread = Running::start(self.journal.clone()).ok();
+        }
+        thread.as_ref().map(|running| running.questions.clone())
     }
 
     /// Finishes what was asked and gives the journal back; `Closed` if its thread has panicked.
@@ -88,8 +112,9 @@ impl Writer {
     }
 
     fn stop(&mut self) {
-        self.questions = None;
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Running { questions, thread }) = thread.take() {
+            drop(questions);
             // A thread that has panicked has poisoned the journal, which is what its users see.
             let _ = thread.join();
         }
@@ -116,7 +141,7 @@ mod tests {
 
     #[test]
     fn appends_are_answered_in_order_and_the_journal_comes_back() {
-        let writer = Writer::start(Box::new(Memory::new())).unwrap();
+        let writer = Writer::new(Box::new(Memory::new()));
         let (sender, answers) = channel();
         for seq in [1, 2, 9] {
             let sender = sender.clone();
@@ -131,9 +156,18 @@ mod tests {
     }
 
     #[test]
+    fn a_journal_that_is_not_asked_has_no_thread() {
+        let journal = Memory::new();
+        let writer = Writer::new(Box::new(journal.clone()));
+        writer.append_here(&append(1)).unwrap();
+        assert!(writer.thread.lock().unwrap().is_none());
+        assert_eq!(writer.finish().unwrap().next_seq(), 2);
+    }
+
+    #[test]
     fn dropping_the_writer_finishes_what_was_asked() {
         let journal = Memory::new();
-        let writer = Writer::start(Box::new(journal.clone())).unwrap();
+        let writer = Writer::new(Box::new(journal.clone()));
         for seq in 1..20 {
             writer.append(append(seq), |_, result| result.unwrap());
         }
@@ -143,10 +177,14 @@ mod tests {
 
     #[test]
     fn a_writer_whose_thread_is_gone_says_so() {
-        let writer = Writer::start(Box::new(Memory::new())).unwrap();
+        let writer = Writer::new(Box::new(Memory::new()));
         let (sender, answers) = channel();
         writer.ask(|_| std::panic::resume_unwind(Box::new("gone")));
-        while !writer.thread.as_ref().expect("started").is_finished() {
+        let is_gone = || {
+            let running = writer.thread.lock().unwrap();
+            running.as_ref().expect("started").thread.is_finished()
+        };
+        while !is_gone() {
             std::thread::yield_now();
         }
         writer.append(append(1), move |_, result| sender.send(result.unwrap_err().to_string()).unwrap());

@@ -256,9 +256,14 @@ fn what_cannot_be_repaired_is_left_alone() {
     connection.execute("DELETE FROM blobs WHERE digest = (SELECT plan FROM run)", []).unwrap();
     drop(connection);
     let before = fs::read(specimen.disk.file("journal.db")).unwrap();
-    let error = repair(&specimen.disk.state, &specimen.disk.run, &me()).unwrap_err();
-    assert!(matches!(error, Error::Blob { .. }), "{error}");
+    for _ in 0..2 {
+        let error = repair(&specimen.disk.state, &specimen.disk.run, &me()).unwrap_err();
+        assert!(matches!(error, Error::Unrepairable { .. }), "{error}");
+        assert!(error.hint().is_some_and(|hint| !hint.contains("repair")), "{error:?}: the hint leads on");
+    }
     assert_eq!(fs::read(specimen.disk.file("journal.db")).unwrap(), before);
+    let kept = fs::read_dir(specimen.disk.state.runs_dir()).unwrap().count();
+    assert_eq!(kept, 1, "nothing was changed, so there is no copy of what was there");
 }
 
 /// Whatever bit is flipped and wherever a file is cut: what a repair leaves verifies and is a beginning of what was written.

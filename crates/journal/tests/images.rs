@@ -266,6 +266,28 @@ fn every_image_that_a_crash_may_leave_is_recovered() {
     assert!(seen.len() > 300, "{} operations, {} images", record.made.len(), seen.len());
 }
 
+/// SQLite syncs its log before it copies it, also where the last append has just done so.
+#[test]
+fn a_log_that_did_not_change_is_not_synced_again() {
+    let disk = Disk::new();
+    let synced = Rc::new(RefCell::new(Vec::new()));
+    let seen = synced.clone();
+    disk::watch(Some(Rc::new(move |op: &Op<'_>| {
+        if let Op::Sync(path) = op {
+            seen.borrow_mut().push(name_of(path));
+        }
+        Fate::Pass
+    })));
+    let mut journal = disk.create();
+    for seq in 1..=3 {
+        journal.append(&[note(seq)], &[], &[]).unwrap();
+    }
+    drop(journal);
+    disk::watch(None);
+    let log = "journal.db-wal";
+    assert_eq!(synced.take(), ["journal.db", log, log, log, "journal.db"], "made, three appends, copied");
+}
+
 fn serde_bytes(files: &Image) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, content) in files {

@@ -131,6 +131,42 @@ fn a_run_that_goes_on_is_not_believed_to_have_ended() {
 }
 
 #[test]
+fn a_line_from_the_events_at_hand_is_the_line_from_the_journal() {
+    let disk = Disk::new();
+    let parked = Event::RunParked { waiting: Vec::new() };
+    for (name, last) in
+        [("a", finished(RunStatus::Succeeded)), ("b", finished(RunStatus::Failed)), ("c", parked)]
+    {
+        let events = stamp(vec![started(&run(name), "w", serde_json::json!({"city": "Oslo"})), last], 1, 100);
+        let mut journal = Sqlite::create(&disk.state, &run(name), &meta(), &me()).unwrap();
+        journal.append(&events, &[], &[]).unwrap();
+        drop(journal);
+        let mut index = Index::open(&disk.state).unwrap();
+        index.conclude(&run(name), &events).unwrap();
+        let concluded = index.get(&run(name)).unwrap();
+        let oslo = Search { words: vec!["oslo".into()], ..Search::default() };
+        assert!(names(&mut index, &oslo).contains(&name.to_owned()), "its inputs are found");
+        index.refresh(&run(name)).unwrap();
+        assert_eq!(concluded, index.get(&run(name)).unwrap());
+    }
+}
+
+#[test]
+fn a_run_that_another_process_went_on_with_is_read_from_its_journal() {
+    let disk = Disk::new();
+    make(&disk.state, "r", "w", 100, serde_json::json!({}));
+    let events = vec![started(&run("r"), "w", serde_json::json!({})), finished(RunStatus::Succeeded)];
+    let mut journal = Sqlite::open_owner(&disk.state, &run("r"), &me()).unwrap();
+    journal.append(&stamp(vec![Event::RunReopened(Default::default())], 3, 100), &[], &[]).unwrap();
+    let mut index = Index::open(&disk.state).unwrap();
+    index.conclude(&run("r"), &stamp(events.clone(), 1, 100)).unwrap();
+    assert_eq!(index.list().unwrap()[0].status, RunStatus::Running, "while it is driven");
+    drop(journal);
+    index.conclude(&run("r"), &stamp(events, 1, 100)).unwrap();
+    assert_eq!(index.list().unwrap()[0].status, RunStatus::Interrupted, "and afterwards");
+}
+
+#[test]
 fn runs_are_found_by_words_status_folder_and_age() {
     let disk = Disk::new();
     make(&disk.state, "a", "review", 100, serde_json::json!({"city": "Oslo"}));

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{Disk, blob_of, me, meta, note, notes};
-use convoke_journal::disk::{Fate, Op, watch};
+use convoke_journal::disk::{Fate, watch};
 use convoke_journal::{Error, Journal, Reader, Sqlite, live_owner, verify};
 use std::cell::Cell;
 use std::fs;
@@ -70,21 +70,6 @@ fn a_stale_owner_is_fenced_off() {
     assert_eq!(owner.blob(&blob.digest).unwrap(), None);
     drop(owner);
     assert_eq!(verify(&disk.state, &disk.run).unwrap().records, 2);
-}
-
-/// SQLite goes on without a log where it cannot begin one. Such a journal would be another one than was designed.
-#[test]
-fn a_journal_whose_log_cannot_be_begun_is_not_made() {
-    let disk = Disk::new();
-    watch(Some(Rc::new(|op: &Op<'_>| match op {
-        Op::Remove(path) if path.ends_with("journal.db-journal") => Fate::Fail(5),
-        _ => Fate::Pass,
-    })));
-    let made = Sqlite::create(&disk.state, &disk.run, &meta(), &me());
-    watch(None);
-    let error = made.err().expect("it is refused");
-    assert!(matches!(error, Error::Database { .. }), "{error}");
-    assert_eq!(disk.state.runs().unwrap(), [], "nothing is left");
 }
 
 /// A row is given before its statement is committed: an owner whose commit failed must not believe that it has the next epoch.

@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{Disk, notes};
 use convoke_journal::{Error, Journal, Reader, Sqlite, repair, verify_snapshots};
-use convoke_model::Stamped;
+use convoke_model::{Event, JsonText, Payload, Stamped, TaskId, Timestamp, Usage};
 use std::fs;
 use std::path::PathBuf;
 
@@ -146,4 +146,51 @@ fn one_that_is_given_up_leaves_nothing() {
     let taken = journal.snapshot_taker().unwrap().take(RULES, &tenth, &|| true).unwrap();
     assert_eq!(taken, None);
     assert!(!disk.file("snapshots").exists());
+}
+
+/// What was put aside is the same when it is looked at, whatever its length, also in a snapshot of a snapshot.
+#[test]
+fn conversations_come_back_word_for_word() {
+    let disk = Disk::new();
+    let mut journal = disk.create();
+    let task = || TaskId("a".into());
+    let said = |number: u64| JsonText::of(&format!("{number} {}", "é ".repeat(number as usize * 7 % 1_500)));
+    let turn = |seq: u64| {
+        let (piece, usage) =
+            (Payload::Inline(said(seq)), Usage { calls: 1, cost_micros: seq, ..Usage::default() });
+        let event = Event::TurnRecorded { task: task(), attempt: 1, piece, kept: Vec::new(), usage };
+        Stamped { seq, at: Timestamp(seq * 1_000), event }
+    };
+    let end = |seq: u64| {
+        let (output, usage) = (Payload::Inline(said(seq)), Usage::default());
+        let event = Event::AttemptFinished { task: task(), attempt: 1, output, usage };
+        Stamped { seq, at: Timestamp(seq * 1_000), event }
+    };
+    let events: Vec<_> = (1..=900).map(|seq| if seq % 3 == 0 { end(seq) } else { turn(seq) }).collect();
+    let whole = |events: Vec<Stamped>| events;
+    for part in events.chunks(300) {
+        journal.append(part, &[], &[]).unwrap();
+        journal.snapshot_taker().unwrap().take(RULES, &whole, &|| false).unwrap();
+    }
+    assert_eq!(files(&disk).len(), 2);
+    let recovered = journal.recover(RULES).unwrap();
+    let Event::TurnRecorded { piece: Payload::Inline(last), .. } = &recovered[898].event else { panic!() };
+    assert_eq!(last.as_str(), said(899).as_str());
+    assert_eq!(recovered, events);
+    assert_eq!(serde_json::to_string(&recovered).unwrap(), serde_json::to_string(&events).unwrap());
+}
+
+#[test]
+fn a_snapshot_of_an_older_form_is_passed_over() {
+    let disk = Disk::new();
+    let journal = journal(&disk);
+    let mut older = b"cnvksnap".to_vec();
+    older.extend_from_slice(&RULES.to_le_bytes());
+    older.extend_from_slice(&[7; 60]);
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"convoke snapshot\0").update(disk.run.0.as_bytes()).update(b"\0").update(&older);
+    older.extend_from_slice(hasher.finalize().as_bytes());
+    fs::write(disk.file("snapshots/45"), older).unwrap();
+    assert_eq!(seqs(&journal.recover(RULES).unwrap()), FROM_NEWEST);
+    assert_eq!(verify_snapshots(&disk.state, &disk.run, RULES, &tenth).unwrap(), 2);
 }

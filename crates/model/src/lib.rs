@@ -6,6 +6,7 @@
 
 mod ask;
 mod assignment;
+mod blocked;
 mod child;
 mod effect;
 mod event;
@@ -16,6 +17,7 @@ mod gate;
 mod goal;
 pub mod hash;
 mod id;
+mod model_call;
 mod money;
 mod payload;
 mod project;
@@ -25,8 +27,6 @@ mod schema;
 pub mod synthesis;
 mod text;
 mod time;
-mod uptime;
-mod worked;
 
 pub use money::catalog;
 use money::{budget, price, usage};
@@ -37,6 +37,7 @@ pub use text::{excerpt, secret};
 
 pub use ask::*;
 pub use assignment::*;
+pub use blocked::Blocked;
 pub use budget::*;
 pub use capability::*;
 pub use child::*;
@@ -50,6 +51,7 @@ pub use fnv::{fnv, fnv_from};
 pub use gate::*;
 pub use goal::*;
 pub use id::*;
+pub use model_call::*;
 pub use payload::*;
 pub use price::*;
 pub use printable::is_control;
@@ -58,6 +60,4 @@ pub use schema::*;
 pub use spelling::{edit_distance, nearest};
 pub use time::*;
 pub use tools::*;
-pub use uptime::{Uptime, clock_offset};
 pub use usage::*;
-pub use worked::Absences;

@@ -6,36 +6,70 @@
 use crate::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Outputs up to this many bytes travel inside their event.
 pub const INLINE_LIMIT: usize = 4096;
 
 /// JSON text that is known to be valid, shared and cheap to copy.
-#[derive(Debug, Clone)]
-pub struct JsonText(Arc<RawValue>);
+#[derive(Clone)]
+pub struct JsonText(Text);
+
+#[derive(Clone)]
+enum Text {
+    Here(Arc<RawValue>),
+    Kept(Arc<Kept>),
+}
+
+/// A part of a longer text that lies somewhere else until it is looked at.
+struct Kept {
+    by: Arc<dyn TextKeeper>,
+    place: Range<usize>,
+}
+
+/// Keeps texts that may never be looked at, such as the turns of a long conversation, in a form that takes less to open.
+pub trait TextKeeper: Send + Sync {
+    /// All of them in one piece, and always the same.
+    fn piece(&self) -> &str;
+}
 
 impl JsonText {
     /// Takes text that is valid JSON; an error names what is not.
     pub fn parse(text: String) -> Result<JsonText, serde_json::Error> {
-        Ok(JsonText(RawValue::from_string(text)?.into()))
+        Ok(JsonText(Text::Here(RawValue::from_string(text)?.into())))
     }
 
     /// The text of anything that can be written as JSON.
     ///
     /// Panics only if a map key is not text, which no type of ours has.
     pub fn of(value: &(impl Serialize + ?Sized)) -> JsonText {
-        JsonText(serde_json::value::to_raw_value(value).expect("our types are JSON").into())
+        JsonText(Text::Here(serde_json::value::to_raw_value(value).expect("our types are JSON").into()))
+    }
+
+    /// A text that is part of a piece, which is fetched when the text is looked at. What stands there must be valid JSON.
+    pub fn kept(by: Arc<dyn TextKeeper>, place: Range<usize>) -> JsonText {
+        JsonText(Text::Kept(Arc::new(Kept { by, place })))
     }
 
     /// The text itself.
     pub fn as_str(&self) -> &str {
-        self.0.get()
+        match &self.0 {
+            Text::Here(text) => text.get(),
+            Text::Kept(kept) => &kept.by.piece()[kept.place.clone()],
+        }
     }
 
     /// The value that the text stands for.
     pub fn value(&self) -> serde_json::Value {
         serde_json::from_str(self.as_str()).expect("checked when it was made")
+    }
+}
+
+impl fmt::Debug for JsonText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("JsonText").field(&format_args!("{}", self.as_str())).finish()
     }
 }
 
@@ -55,13 +89,18 @@ impl Eq for JsonText {}
 
 impl Serialize for JsonText {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        match &self.0 {
+            Text::Here(text) => text.serialize(serializer),
+            Text::Kept(_) => serde_json::from_str::<&RawValue>(self.as_str())
+                .map_err(serde::ser::Error::custom)?
+                .serialize(serializer),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for JsonText {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(JsonText(Box::<RawValue>::deserialize(deserializer)?.into()))
+        Ok(JsonText(Text::Here(Box::<RawValue>::deserialize(deserializer)?.into())))
     }
 }
 
@@ -125,5 +164,22 @@ mod tests {
         assert_eq!(line, "{\"inline\":{\"b\":1.50,\"a\":[ ]}}");
         assert_eq!(serde_json::from_str::<Payload>(&line).unwrap(), Payload::Inline(text));
         assert!(JsonText::parse("{oops".into()).is_err());
+    }
+
+    #[test]
+    fn a_text_that_is_kept_elsewhere_is_like_any_other() {
+        struct Shelf;
+        impl TextKeeper for Shelf {
+            fn piece(&self) -> &str {
+                "[1]{\"a\": 2}"
+            }
+        }
+        let kept = JsonText::kept(Arc::new(Shelf), 3..11);
+        let here = JsonText::parse("{\"a\": 2}".into()).unwrap();
+        assert_eq!(kept, here);
+        assert_eq!(format!("{kept:?}"), format!("{here:?}"));
+        assert_eq!(serde_json::to_string(&kept).unwrap(), here.as_str());
+        assert_eq!(kept.value()["a"], 2);
+        assert_eq!(size_of::<JsonText>(), size_of::<Arc<RawValue>>(), "events stay as small as they were");
     }
 }

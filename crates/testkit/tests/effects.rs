@@ -148,6 +148,28 @@ fn without_a_word_nothing_that_was_claimed_is_made_again() {
 }
 
 #[test]
+fn a_persons_time_is_no_part_of_the_limit_of_a_steps_work() {
+    let plan = plan("on_unknown: ask, timeout: 1");
+    let mut whole = World::new(plan.clone(), json!({}), 2, 7, acting(&Book::default(), true));
+    whole.finish();
+    let is_claim =
+        |commit: &Vec<Stamped>| commit.iter().any(|it| matches!(it.event, Event::EffectClaimed { .. }));
+    let at = whole.commits.iter().position(is_claim).expect("there is a claim") + 1;
+    let mut asked =
+        World::resumed(plan.clone(), 2, whole.commits[..at].to_vec(), &whole, acting(&Book::default(), true));
+    assert_eq!(asked.finish().status, RunStatus::Parked);
+    let open = asked.commits.concat().into_iter().find_map(|it| match it.event {
+        Event::GateOpened { task, until, .. } => Some((task, until)),
+        _ => None,
+    });
+    let (task, until) = open.expect("a person is asked");
+    assert_eq!(until, None, "the limit of the work is no limit of the answer");
+    asked.answers.insert("*".into(), Answer::Retry);
+    asked.answer(&task, Answer::Retry);
+    assert_eq!(asked.finish().status, RunStatus::Succeeded);
+}
+
+#[test]
 fn a_command_that_survives_is_attached_to_and_never_started_twice() {
     let plan = plan("survive: true, timeout: 60");
     let attaching = |book: &Book| -> Box<dyn FnMut(&Assignment) -> Behaviour> {

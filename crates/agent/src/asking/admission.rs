@@ -38,8 +38,10 @@ pub struct CallDemand {
     pub provider: String,
     /// The model.
     pub model: String,
-    /// Our estimate of the tokens to send.
+    /// Our estimate of the tokens to send: for rates.
     pub input_tokens: u64,
+    /// The most tokens that the service can count of what is sent: for budgets.
+    pub most_input_tokens: u64,
     /// The most tokens that may come back.
     pub output_tokens: u64,
     /// What it costs at worst, in millionths of a US dollar; `None` where no price is known.
@@ -47,6 +49,13 @@ pub struct CallDemand {
     /// Models that the same question was refused before, because a budget could not pay them: none is offered again.
     #[serde(default)]
     pub refused: Vec<String>,
+}
+
+impl CallDemand {
+    /// The most tokens that the call can use.
+    pub fn most_tokens(&self) -> u64 {
+        self.most_input_tokens.saturating_add(self.output_tokens)
+    }
 }
 
 /// The right to make one call.

@@ -2,7 +2,8 @@
 //!
 //! Three ways: the same call n times in a row, two calls in turn for 2n, and n equal results of one tool. Equal results
 //! of calls that all differ and all went well ("ok", "ok", "ok" after three files were written) are worth a word, but
-//! no failure. Calls whose outcome is unknown count for nothing. What is remembered is bounded by 2n calls.
+//! no failure. Calls of one turn were made before the agent saw any of their results, so one turn alone is never a reason to give
+//! up. Calls whose outcome is unknown count for nothing. What is remembered is bounded by 2n calls.
 
 use crate::{ToolCall, ToolResult};
 use convoke_model::{Class, Digest, Failure, StuckAction, StuckLoop};
@@ -37,6 +38,14 @@ enum Pattern {
     Idles { result: u64 },
 }
 
+/// What the agent knew when it made the calls of a turn.
+struct Seen {
+    /// Whether it had been told that it seems to be stuck.
+    word: bool,
+    /// How many calls of the turn were looked at: their results it had not seen.
+    calls: u32,
+}
+
 /// What to do about a turn.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -57,10 +66,11 @@ impl History {
     ) -> Verdict {
         let n = bounds.repeats.max(2);
         let mut verdict = Verdict::Fine;
+        let mut seen = Seen { word: self.told.is_some(), calls: 0 };
         // A call whose outcome is unknown was made by an attempt before, and says nothing of what the agent does.
         for (call, result) in turn.filter(|(_, result)| !result.unknown) {
-            let deed = Deed::of(call, result);
-            match self.take(deed, bounds.action, n) {
+            seen.calls += 1;
+            match self.take(Deed::of(call, result), bounds.action, n, &mut seen) {
                 Verdict::Fine => {}
                 stuck @ Verdict::Stuck(_) => return stuck,
                 tell => verdict = tell,
@@ -69,19 +79,20 @@ impl History {
         verdict
     }
 
-    fn take(&mut self, deed: Deed, action: StuckAction, n: u32) -> Verdict {
+    fn take(&mut self, deed: Deed, action: StuckAction, n: u32, seen: &mut Seen) -> Verdict {
         if let Some((pattern, since)) = &mut self.told {
             if pattern.goes_on(&deed) {
-                *since += 1;
+                *since += u32::from(seen.word);
                 let (pattern, since) = (pattern.clone(), *since);
                 self.remember(deed, n);
                 return if since >= n { self.found(pattern, true) } else { Verdict::Fine };
             }
             *self = History::default();
+            seen.word = false;
         }
         self.remember(deed, n);
         match self.pattern(n as usize) {
-            Some(pattern) => self.found(pattern, action == StuckAction::Fail),
+            Some(pattern) => self.found(pattern, action == StuckAction::Fail && seen.calls < n),
             None => Verdict::Fine,
         }
     }
@@ -257,6 +268,21 @@ mod tests {
             assert_eq!(history.observe(StuckLoop { repeats: 3, action }, turn), Verdict::Fine);
         }
         assert_eq!(history, History::default());
+    }
+
+    #[test]
+    fn one_turn_alone_is_no_reason_to_give_up() {
+        let calls: Vec<ToolCall> =
+            (0..8).map(|n| ToolCall::new(n.to_string(), "act", format!("{{\"n\": {n}}}"))).collect();
+        let refused = ToolResult { text: "!no".into(), failed: true, ..ToolResult::default() };
+        for action in [StuckAction::Warn, StuckAction::Fail] {
+            let mut history = History::default();
+            let mut next = || {
+                history.observe(StuckLoop { repeats: 3, action }, calls.iter().map(|call| (call, &refused)))
+            };
+            assert!(matches!(next(), Verdict::Tell(_)), "{action:?}: it has not seen one result yet");
+            assert!(matches!(next(), Verdict::Stuck(_)), "{action:?}: it was told, and goes on");
+        }
     }
 
     #[test]

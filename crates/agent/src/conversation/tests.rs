@@ -55,6 +55,23 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
     }
 }
 
+#[test]
+fn each_agent_is_told_its_own_shape_however_many_there_were() {
+    // The same fields in two orders are two shapes.
+    let shapes = [
+        json!({"a": {"type": "number"}, "b": {"type": "string"}}),
+        json!({"b": {"type": "string"}, "a": {"type": "number"}}),
+    ];
+    let calls: Vec<_> = (0..20).map(|n| call(Some(shapes[n % 2].clone()), None, 1)).collect();
+    for _ in 0..2 {
+        for call in &calls {
+            let opening = &opening(call, "go")[0].text;
+            let shape = call.settings.schema.as_ref().unwrap().json_schema().to_string();
+            assert!(opening.ends_with(&shape), "{opening}");
+        }
+    }
+}
+
 fn number() -> Option<Value> {
     Some(json!({"n": {"type": "number"}}))
 }

@@ -1,10 +1,11 @@
 //! `convoke instances`: the processes that share the capacity of a state folder, and how they are.
 
-use super::capacity::{NOTHING_SHARED, lines, look, plain};
+use super::capacity::{NOTHING_SHARED, look};
 use crate::args::Format;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::view::columns::Columns;
 use crate::view::format;
 use convoke_capacity::{Instance, Liveness};
 use serde_json::{Value, json};
@@ -28,8 +29,16 @@ pub fn run(console: &Console, format: Format) -> Result<Exit, CommandFailure> {
 }
 
 fn table(instances: &[Instance]) -> String {
-    let mut table =
-        plain(&["PID", "STATE", "RUN", "WORKFLOW", "TAKES PART FOR", "LAST HEARTBEAT", "LEASES", "WAITING"]);
+    let mut table = Columns::new([
+        "PID",
+        "STATE",
+        "RUN",
+        "WORKFLOW",
+        "TAKES PART FOR",
+        "LAST HEARTBEAT",
+        "LEASES",
+        "WAITING",
+    ]);
     for instance in instances {
         table.add_row([
             instance.pid.to_string(),
@@ -42,7 +51,7 @@ fn table(instances: &[Instance]) -> String {
             instance.waiting.to_string(),
         ]);
     }
-    lines(&table)
+    table.text()
 }
 
 fn record(instance: &Instance) -> Value {

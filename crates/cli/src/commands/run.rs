@@ -59,13 +59,14 @@ pub fn begin_with(
     let named = check_inputs(plan.root(), &subject.given).map_err(|errors| inputs::refused(&errors))?;
     let inputs = inputs::with_files(console, &plan, named.clone())?;
     let config = &with_flags(&console.config, args);
-    if args.dry_run {
-        driving::prices::require(&plan, config)?;
-        return dry_run(console, args, &plan, &named, &inputs);
-    }
     let cassette = CassetteMode::of_run(&args.flags);
     let state = &stored::for_reading(console);
-    Candidate { plan: &plan, inputs: &inputs, config, state, cassette: &cassette, begun: false }.admit()?;
+    let candidate =
+        Candidate { plan: &plan, inputs: &inputs, config, state, cassette: &cassette, begun: false };
+    if args.dry_run {
+        return dry_run(console, args, &candidate, &named);
+    }
+    candidate.admit()?;
     failpoint!("run.admitted");
     let equipment = Equipment::for_plan(&plan, &cassette)?;
     start(console, args, subject, plan, inputs, equipment)
@@ -98,14 +99,15 @@ fn asks_nobody(args: &RunArgs) -> bool {
     args.replies.is_some() || args.flags.replay.is_some()
 }
 
-/// Says what would run, and spends nothing. Standard output stays free: it is for results.
+/// Says what would run, and spends nothing; refuses what a run would refuse. Standard output stays free: it is for results.
 fn dry_run(
     console: &Console,
     args: &RunArgs,
-    plan: &Plan,
+    candidate: &Candidate<'_>,
     named: &Map<String, Value>,
-    inputs: &Map<String, Value>,
 ) -> Result<Exit, CommandFailure> {
+    candidate.is_priced()?;
+    let Candidate { plan, inputs, .. } = candidate;
     console.complain(&plan_text::text(plan, console.paint));
     let limit = driving::run_limit(&console.config, &args.flags, plan);
     console.complain(&format!("inputs: {}", serde_json::to_string(named).expect("inputs are JSON")));
@@ -115,6 +117,7 @@ fn dry_run(
         .for_each(|remark| console.complain(remark));
     console.complain(&driving::admission::words(&estimate(plan, inputs)));
     driving::destinations::line(plan, &console.config).iter().for_each(|line| console.complain(line));
+    candidate.admit()?;
     if let Some(name) = &args.reuse {
         let state = stored::for_reading(console);
         let reusable = reusing::open(&state, name)?;

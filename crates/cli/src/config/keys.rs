@@ -60,6 +60,9 @@ const BOUND: Kind = Kind::Within(1, 1_000);
 /// How a run may have ended.
 const ENDS: &[&str] = &["succeeded", "partial", "failed", "skipped_all", "cancelled"];
 
+/// What a person may be told of.
+const TOPICS: &[&str] = &["end", "gate", "budget", "stall", "failure", "paused"];
+
 /// The longest time in seconds.
 const YEAR: f64 = 31_536_000.0;
 
@@ -82,6 +85,21 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("color", Kind::OneOf(&["auto", "always", "never"])),
     ("notify.bell", Kind::Switch),
     ("notify.command", Kind::List),
+    ("notify.desktop", Kind::Switch),
+    ("notify.on", Kind::SomeOf(TOPICS)),
+    ("notify.workflows", Kind::List),
+    ("notify.stall_minutes", Kind::Within(1, 100_000)),
+    ("notify.webhooks.*.url", Kind::Text),
+    ("notify.webhooks.*.secret", Kind::Text),
+    ("notify.webhooks.*.on", Kind::SomeOf(TOPICS)),
+    ("notify.webhooks.*.workflows", Kind::List),
+    ("notify.webhooks.*.headers.*", Kind::Text),
+    ("telemetry.preset", Kind::OneOf(&["langfuse", "phoenix"])),
+    ("telemetry.endpoint", Kind::Text),
+    ("telemetry.headers.*", Kind::Text),
+    ("telemetry.contents", Kind::Switch),
+    ("telemetry.service_name", Kind::Text),
+    ("telemetry.attributes.*", Kind::Text),
     ("project.context", Kind::Path),
     ("retention.older_than", Kind::Age),
     ("retention.keep_last", Kind::Count(0)),
@@ -206,8 +224,8 @@ pub fn kind_of(path: &[&str]) -> Option<Kind> {
 /// Whether keys lie below a path, so that a table may stand there.
 pub fn is_table(path: &[&str]) -> bool {
     KEYS.iter().any(|(key, _)| {
-        let parts: Vec<_> = key.split('.').collect();
-        parts.len() > path.len() && path.iter().zip(&parts).all(|(have, want)| fits(want, have))
+        let mut parts = key.split('.');
+        begins(&mut parts, path) && parts.next().is_some()
     })
 }
 
@@ -318,7 +336,13 @@ pub fn expected(kind: Kind) -> String {
 }
 
 fn matches(key: &str, path: &[&str]) -> bool {
-    key.split('.').count() == path.len() && key.split('.').zip(path).all(|(want, have)| fits(want, have))
+    let mut parts = key.split('.');
+    begins(&mut parts, path) && parts.next().is_none()
+}
+
+/// Whether parts of a key begin with a path, which is taken from them. Every run asks this some thousand times.
+fn begins<'a>(parts: &mut impl Iterator<Item = &'a str>, path: &[&str]) -> bool {
+    path.iter().all(|have| parts.next().is_some_and(|want| fits(want, have)))
 }
 
 fn fits(want: &str, have: &str) -> bool {

@@ -16,6 +16,7 @@ pub mod programs;
 pub mod project;
 pub mod resources;
 mod run_context;
+mod saying;
 mod signals;
 mod spending;
 pub mod survivors;
@@ -32,11 +33,13 @@ use crate::console::Console;
 use crate::detaching;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::following::{self, Followings};
 use crate::notifying::Notifier;
 use crate::retention;
+use crate::serving::Beside;
+use crate::short_history::ShortHistory;
 use crate::stored::{self, Stored};
-use crate::view::{Doing, State};
-use crate::watch::{Update, is_live};
+use crate::watch::{GATHER, Update, Watcher, is_live};
 use conclusion::Ended;
 use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
@@ -46,8 +49,11 @@ use convoke_journal::{Sqlite, StateDir, stands};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use convoke_schedule::Reusable;
+use convoke_view::{Doing, State};
 use run_context::RunContext;
+use saying::Publisher;
 pub use signals::{Signal, Signals};
+use std::cell::RefCell;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -57,7 +63,7 @@ use work_sharing::WorkSharing;
 
 pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use host::Host;
-pub use network::network_remark;
+pub use network::{network, network_remark};
 pub use run_context::texts;
 
 /// A run that is ready to be driven.
@@ -87,6 +93,8 @@ struct Driven {
     signal: Option<Signal>,
     /// What this process does for others, and is not to end in the middle of.
     share: Option<WorkSharing>,
+    /// What was committed, where that is all of it.
+    history: ShortHistory,
 }
 
 impl Drive<'_> {
@@ -99,11 +107,18 @@ impl Drive<'_> {
         self.equipment.remark().iter().for_each(|remark| console.warn(remark));
         limit_remark(&console.config, flags, &self.plan).iter().for_each(|remark| console.warn(remark));
         let (state, run) = (self.state.clone(), self.journal.run().clone());
+        // What is played back was told of when it happened.
+        let followings = if self.equipment.is_replay() {
+            Followings::default()
+        } else {
+            following::spawn(console, &state)
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
+        let beside = flags.web.then(|| Beside::start(console, &state, &run)).transpose()?;
         let driven = runtime.block_on(self.drive(&run)).map_err(|failure| resumable(failure, &run))?;
-        let Driven { outcome, view, signal, share } = match driven {
+        let Driven { outcome, view, signal, share, history } = match driven {
             Some(driven) => driven,
             None => recorded(&state, &run)?,
         };
@@ -116,10 +131,12 @@ impl Drive<'_> {
         if let Some(share) = share {
             runtime.block_on(share.end(console, signal.is_some()));
         }
-        stored::note_line(state, run);
+        stored::note_line(state, run, &history);
+        followings.stop(following::AT_THE_END);
         retention::after_a_run(console, state);
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
+        beside.into_iter().for_each(|beside| beside.finish(console));
         exit
     }
 
@@ -137,8 +154,10 @@ impl Drive<'_> {
         let options = context.options();
         let capacity = context.capacity(&options)?;
         let share = context.share(capacity.as_ref())?;
+        let executor = share.as_ref().map_or_else(|| equipment.executor(), WorkSharing::executor);
+        let is_traced = console.config.receivers.telemetry.is_some() && !equipment.is_replay();
         let setup = Setup {
-            executor: share.as_ref().map_or_else(|| equipment.executor(), WorkSharing::executor),
+            executor: if is_traced { following::traced(executor, run) } else { executor },
             options,
             capacity,
             projects,
@@ -165,26 +184,30 @@ impl Drive<'_> {
             }
             None => None,
         };
-        let notifier = Notifier::new(run, &console.config.notify)
-            .detached(console.detached, terminal)
-            .with_gates(!flags.skip_gates);
+        let notifier =
+            Notifier::new(run, &plan.root().name, &console.config.notify, console.config.receivers.stall)
+                .detached(console.detached, terminal)
+                .with_gates(!flags.skip_gates);
         // No limit: the engine's thread must not wait for a terminal. The watcher takes all updates that are there at every frame,
         // also while a person is asked. A terminal that accepts no output leaves at most the rest of the run's events here,
         // shared with the engine and not copied, and for a live view the texts that tasks stream meanwhile.
         let (updates, receiver) = channel();
-        let watcher = context.watch(&handle).start(receiver);
+        let mut watcher = Watcher::new(context.watch(&handle), receiver);
         let live = is_live(console.voice);
+        let mut history = ShortHistory::default();
         let listeners = Listeners {
             updates,
+            history: RefCell::new(&mut history),
             equipment: &equipment,
             state: &state,
             run,
             share: share.as_ref(),
             notifier,
             live,
+            publisher: Publisher::new(&state, run),
             watchdog,
         };
-        let (outcome, signal) = attend(engine, handle, notices, listeners, signals).await;
+        let (outcome, signal) = attend(engine, handle, notices, listeners, signals, &mut watcher).await;
         failpoint!("run.driven");
         if let Ok(outcome) = &outcome {
             LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
@@ -192,10 +215,9 @@ impl Drive<'_> {
         }
         equipment.close().await;
         failpoint!("run.closed");
-        watcher.thread().unpark();
-        let view =
-            watcher.join().map_err(|_| CommandFailure::new(Exit::Failed, "the view of the run failed"))?;
-        Ok(Some(Driven { outcome: outcome?, view, signal, share }))
+        let failed = || CommandFailure::new(Exit::Failed, "the view of the run failed");
+        let view = watcher.finish().ok_or_else(failed)?;
+        Ok(Some(Driven { outcome: outcome?, view, signal, share, history }))
     }
 }
 
@@ -233,8 +255,12 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     let waiting = if status == RunStatus::Parked { stored.waiting() } else { Vec::new() };
     let failure = report.failure;
     let outcome = Outcome { status, output, failure, waiting, learned, durations };
-    Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None })
+    let history = ShortHistory::default();
+    Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None, history })
 }
+
+/// How often it is looked whether the run has been silent for long.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// Drives the engine, passes on what it commits, and listens to signals, until the run ends or is let go of.
 async fn attend(
@@ -243,10 +269,13 @@ async fn attend(
     mut notices: convoke_engine::Watch,
     listeners: Listeners<'_>,
     mut signals: Signals,
+    watcher: &mut Watcher,
 ) -> (Result<Outcome, EngineError>, Option<Signal>) {
     let mut driving = pin!(engine.drive());
     let mut first = None;
     let mut pulse = tokio::time::interval(watchdog::PULSE);
+    let mut look = tokio::time::interval(LOOK);
+    let mut gathered = pin!(tokio::time::sleep(GATHER));
     let outcome = loop {
         tokio::select! {
             biased;
@@ -261,7 +290,9 @@ async fn attend(
                 listeners.share.iter().for_each(|share| share.stop_taking());
                 listeners.updates.send(Update::Leaving(words.to_owned())).ok();
             }
+            () = &mut gathered, if watcher.is_gathering() => watcher.start(),
             _ = pulse.tick(), if first.is_some() => listeners.watchdog.turns(),
+            _ = look.tick() => listeners.notifier.look(clock::now()).into_iter().for_each(|untold| listeners.remark(untold)),
         }
     };
     listeners.watchdog.rests();
@@ -282,6 +313,7 @@ fn paused(why: &str, at_most: Duration) -> String {
 /// The receivers of what the run has committed.
 struct Listeners<'a> {
     updates: Sender<Update>,
+    history: RefCell<&'a mut ShortHistory>,
     equipment: &'a Equipment,
     state: &'a StateDir,
     run: &'a RunId,
@@ -291,13 +323,16 @@ struct Listeners<'a> {
     notifier: Notifier,
     /// Whether what is going on is drawn as it happens.
     live: bool,
+    /// Tells other processes what is said meanwhile.
+    publisher: Publisher<'a>,
     /// Is shown that the engine's thread turns, once a signal has come.
     watchdog: Watchdog,
 }
 
 impl Listeners<'_> {
-    /// Only a live view has a use for what is shown and forgotten.
+    /// A live view has a use for what is shown and forgotten, and so have those that watch from elsewhere.
     fn show(&self, doing: Doing) {
+        self.publisher.hear(doing.clone());
         if self.live {
             drop(self.updates.send(Update::Doing(doing)));
         }
@@ -308,7 +343,9 @@ impl Listeners<'_> {
         match notice {
             Notice::Committed(events) => {
                 self.equipment.observe(&events);
+                self.history.borrow_mut().take(&events);
                 self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
+                self.publisher.recorded(&events);
                 drop(self.updates.send(Update::Events(events)));
             }
             Notice::Paused { why, on, at_most } => {

@@ -1,13 +1,13 @@
 //! Commands of a run that go on when its process dies: where they are recorded, and when that is forgotten.
 
 use convoke_failpoint::failpoint;
-use convoke_journal::StateDir;
+use convoke_journal::{COMMANDS, StateDir};
 use convoke_model::{RunId, RunStatus};
 use std::path::PathBuf;
 
 /// The folder in which commands of a run are recorded that outlive its process.
 pub fn folder(state: &StateDir, run: &RunId) -> PathBuf {
-    state.run_dir(run).join("commands")
+    state.run_dir(run).join(COMMANDS)
 }
 
 /// Forgets the records of a run that has come to its end: everything that they say is in its journal.

@@ -64,7 +64,7 @@ impl Affects {
     /// Asks before effects of the base are repeated, unless that is allowed.
     pub fn permit(&self, allowed: bool) -> Result<(), CommandFailure> {
         let why = format!("run `{}` did this already, and the change may have it done again", self.run);
-        permit(&self.effects, &why, allowed)
+        permit(&self.effects, &why, "`idempotent: true` says that a step may be repeated", allowed)
     }
 
     /// The upper bound, in words.

@@ -14,6 +14,9 @@ pub fn reasons(because: &[Affected]) -> String {
         Affected::Input(name) => format!("input `{name}` changed"),
         Affected::Output(step) => format!("output of `{step}` changed"),
         Affected::Rendered(part) => format!("{part} came out differently"),
+        Affected::Environment(name) => {
+            format!("it reads the variable {name}, whose earlier value is not on record")
+        }
     });
     words.collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,6 @@
 //! One event as one line, for logs and for what scrolls above the live view.
 
-use super::task::{Phase, Wait};
-use super::{ABOVE, State, format};
+use super::format;
 use crate::cassette;
 use crate::escape;
 use crate::gate;
@@ -13,10 +12,14 @@ use convoke_model::{
     MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
     reason,
 };
+use convoke_view::{ABOVE, Phase, State, Wait};
 use std::time::Duration;
 
 /// Columns of a task's own words on a line.
 const TITLE: usize = 60;
+
+/// Columns of the beginning of a text that grows.
+const HEAD: usize = 120;
 
 /// The line for an event, given the state before it; `None` for events that people need not see.
 pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
@@ -146,7 +149,8 @@ pub fn grown(state: &State, question: &TaskId) -> Option<String> {
     let so_far = state.partial_merges.get(&task)?;
     let merges = format::plural(so_far.merges.into(), "merge");
     let task = format::task(&task);
-    Some(escape::line(&format!("{task} so far ({merges}): {}", so_far.head.as_deref()?)).into_owned())
+    let head = format::fit(so_far.head.as_deref()?, HEAD);
+    Some(escape::line(&format!("{task} so far ({merges}): {head}")).into_owned())
 }
 
 fn call_lost(task: &str, worst: &Usage) -> String {
@@ -234,8 +238,14 @@ fn tool_called(task: &str, tool: &str, ms: u64, failed: bool, paint: Paint) -> S
 
 fn attempt_failed(state: &State, task: &TaskId, attempt: u32, failure: &Failure, paint: Paint) -> String {
     let name = called(state, task);
-    if matches!(failure.reason.as_deref(), Some(reason::INTERRUPTED | reason::INTERRUPTED_UNSTARTED)) {
-        return format!("{name} stopped; it is tried again on resume");
+    match failure.reason.as_deref() {
+        Some(reason::INTERRUPTED_UNSTARTED) => return format!("{name} stopped; it is tried again on resume"),
+        Some(reason::INTERRUPTED) => {
+            return format!(
+                "{name} stopped; resume tries it again, or asks where its step may not be repeated"
+            );
+        }
+        _ => {}
     }
     let words = match state.shown_failures.is_as_before(task, &failure.message) {
         true => ", as before".to_owned(),
@@ -271,7 +281,10 @@ fn budget_spent(spent: &BudgetSpent, paint: Paint) -> String {
         |amount: u64| if budget.ends_with("(money)") { format::money(amount) } else { format::count(amount) };
     let (used, limit) = (amount(spent.used), amount(spent.limit));
     match spent.then {
-        BudgetAction::Report => paint.warn(&format!("{budget} passed: {used} of {limit}")),
+        BudgetAction::Report => {
+            let by = amount(spent.used.saturating_sub(spent.limit));
+            paint.warn(&format!("{budget} passed by {by}: {used} of {limit}"))
+        }
         _ => format!("{budget} cannot pay another call: {used} of {limit} are spent or set aside"),
     }
 }

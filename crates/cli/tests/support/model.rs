@@ -1,7 +1,8 @@
 //! A model service on the loopback: answers what it is told to, and remembers each request and its time.
 //!
 //! Steps are told apart by the model they name. Replies are taken in order and the last one repeats; they are written
-//! as for the `scripted` provider: text, an object, or `{say, call, json, delay_ms, status, retry_after, message, drop}`.
+//! as for the `scripted` provider: text, an object, or `{say, call, json, delay_ms, status, retry_after, message, drop, tokens}`;
+//! `tokens` is what the service counts of a request: a number, or `bytes`, one for each byte of its texts.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -219,6 +220,11 @@ fn text(message: &Value) -> &str {
     message["content"].as_str().unwrap_or_default()
 }
 
+/// The bytes of all texts of a request.
+pub fn bytes_of(body: &Value) -> u64 {
+    body["messages"].as_array().into_iter().flatten().map(|message| text(message).len() as u64).sum()
+}
+
 /// One spelling for all replies: an object with `say`, or with what goes wrong.
 fn normal(reply: Value) -> Value {
     const CONTROL: [&str; 9] =
@@ -272,7 +278,11 @@ fn write_reply(stream: &TcpStream, body: &Value, reply: &Value) -> std::io::Resu
         return write(stream, status, "application/json", &after.unwrap_or_default(), &body);
     }
     let say = reply["say"].as_str().unwrap_or_default();
-    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+    let sent = match &reply["tokens"] {
+        Value::String(_) => bytes_of(body),
+        tokens => tokens.as_u64().unwrap_or(10),
+    };
+    let usage = json!({"prompt_tokens": sent, "completion_tokens": 5, "total_tokens": sent + 5});
     if body["stream"] == json!(true) {
         let delta = match &reply["call"] {
             Value::Null => json!({ "content": say }),

@@ -73,6 +73,19 @@ impl Process {
         until(&format!("it says `{words}`"), || stderr.so_far().contains(words));
     }
 
+    /// What it has said on standard error so far.
+    pub fn said_so_far(&self) -> String {
+        self.stderr.as_ref().expect("standard error is collected").so_far()
+    }
+
+    /// The first line of its output, once it is there.
+    #[track_caller]
+    pub fn await_line(&self) -> String {
+        let stdout = self.stdout.as_ref().expect("standard output is collected");
+        until("it prints a line", || stdout.so_far().contains('\n'));
+        stdout.so_far().lines().next().unwrap_or_default().to_owned()
+    }
+
     /// What it said, once it has ended.
     #[track_caller]
     pub fn wait(mut self) -> Said {

@@ -12,6 +12,7 @@ pub fn fresh_seed() -> u64 {
 }
 
 /// Numbers that depend on nothing but the seed (SplitMix64).
+#[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {

@@ -4,11 +4,11 @@
 use super::judge;
 use super::lanes::{self, Kind, Lane, Shape, Trouble};
 use super::provider::{Manner, Provider, Watch};
-use super::random::Random;
 use crate::support::World;
 use crate::support::journal::Events;
 use crate::support::process::Process;
-use crate::swarm::{fresh_seed, number, table_of, what_is_left};
+use crate::support::random::{Random, fresh_seed, number};
+use crate::swarm::{table_of, what_is_left};
 use rustix::process::Signal;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 //! happened in the order in which it happened: a connection that was closed before another one's request came is uncounted
 //! before that is counted. Before an answer goes out, everything that has happened is counted.
 
-use super::random::Random;
+use crate::support::random::Random;
 use rustix::event::Timespec;
 use rustix::event::epoll;
 use std::cmp::Reverse;

@@ -2,8 +2,8 @@
 
 use super::lanes::{Kind, Lane, Shape, Trouble};
 use super::provider::Watch;
-use super::random::Random;
 use crate::support::World;
+use crate::support::random::Random;
 use std::time::Duration;
 
 /// Time between two troubles in milliseconds, at least and at most.

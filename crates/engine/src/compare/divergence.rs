@@ -79,15 +79,18 @@ fn step(old: &TaskStory, new: &TaskStory) -> Option<[Option<Item>; 2]> {
     items.iter().any(Option::is_some).then_some(items)
 }
 
-/// Whether the output was taken from another run: there is an answer, and nothing was asked.
+/// Whether the output was taken from another run or set by a person: there is an answer, and nothing was asked.
 fn is_taken(story: &TaskStory) -> bool {
-    let has = |what| story.steps.iter().any(|item| item.what == what);
-    has(What::Answered) && !has(What::Asked)
+    story.steps.iter().any(is_answer) && !story.steps.iter().any(|item| item.what == What::Asked)
+}
+
+fn is_answer(item: &Item) -> bool {
+    matches!(item.what, What::Answered | What::Set)
 }
 
 /// What happened from the answer on: all that a taken output has in common with the attempt that gave it.
 fn from_answer(story: &TaskStory) -> &[Item] {
-    let at = story.steps.iter().position(|item| item.what == What::Answered).unwrap_or_default();
+    let at = story.steps.iter().position(is_answer).unwrap_or_default();
     &story.steps[at..]
 }
 

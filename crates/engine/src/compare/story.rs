@@ -9,7 +9,8 @@ use crate::error::EngineError;
 use convoke_agent::{Account, Message, Role};
 use convoke_model::hash::OrderedMap;
 use convoke_model::{
-    Blob, Cause, ChildSpec, Digest, Event, Failure, GoalDecided, JsonText, Payload, Stamped, TaskId,
+    Blob, Cause, ChildSpec, Digest, Event, Failure, GoalDecided, JsonText, Payload, Stamped, TakenFrom,
+    TaskId,
 };
 use convoke_plan::{NodeIx, WorkflowIx};
 use convoke_schedule::{Outputs, Scheduler, replayable};
@@ -82,6 +83,8 @@ pub enum What {
     ToolsSettled,
     /// An attempt gave its output.
     Answered,
+    /// A person gave an output in place of an attempt.
+    Set,
     /// An attempt failed.
     AttemptFailed,
     /// An attempt waits.
@@ -267,6 +270,9 @@ impl Folding<'_> {
             }
             Event::ToolsSettled { task, attempt, allowed_tools } => {
                 self.fact(task, seq, (What::ToolsSettled, "".into(), *attempt), allowed_tools)
+            }
+            Event::OutputTaken { task, output, from: TakenFrom::Set } => {
+                self.step(task, seq, What::Set, output)
             }
             // An output of another run stands for the attempt that gave it there.
             Event::AttemptFinished { task, output, .. } | Event::OutputTaken { task, output, .. } => {

@@ -379,9 +379,11 @@ impl<'a> Telling<'a> {
         };
         let one = |name: &str, value: Value| Map::from_iter([(name.to_owned(), value)]);
         match event_at(self.sides[side].events, item.seq) {
-            Some(Event::AttemptFinished { output, .. } | Event::TaskSucceeded { output, .. }) => {
-                payload("output", output)
-            }
+            Some(
+                Event::AttemptFinished { output, .. }
+                | Event::TaskSucceeded { output, .. }
+                | Event::OutputTaken { output, .. },
+            ) => payload("output", output),
             Some(Event::AttemptFailed { failure, .. } | Event::TaskFailed { failure, .. }) => {
                 one("failure", json!(failure.to_string()))
             }
@@ -493,6 +495,7 @@ fn same(what: What) -> &'static str {
         What::ToolGave => "a tool gave another result",
         What::ToolsSettled => "other tools were on offer",
         What::Answered => "it gave another output for the same input",
+        What::Set => "a person set another output",
         What::AttemptFailed => "it failed in another way",
         What::GateOpened => "a person was asked something else",
         What::GateAnswered => "a person answered something else",
@@ -529,6 +532,7 @@ fn alone(what: What) -> &'static str {
         What::ToolGave => "a tool gave a result",
         What::ToolsSettled => "tools were settled",
         What::Answered => "it answered",
+        What::Set => "a person set its output",
         What::AttemptFailed => "an attempt failed",
         What::Suspended => "an attempt waited",
         What::Lost => "an attempt was lost",

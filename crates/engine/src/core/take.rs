@@ -259,9 +259,9 @@ impl Core {
             CapacityFact::Lapsed { request } => {
                 turn.effects.extend(self.permits.ledger.request_again(request))
             }
-            CapacityFact::Unpaid { request, budget } => {
+            CapacityFact::Unpaid { request, budget, used } => {
                 if let Some(Purpose::Call(call)) = self.permits.ledger.refused(request) {
-                    self.permits.unpaid_by_all(call, &budget, &mut turn.effects);
+                    self.permits.unpaid_by_all(call, &budget, used, &mut turn.effects);
                 }
             }
             CapacityFact::Refused { request, why } => self.refuse(at, request, why, turn),
@@ -397,6 +397,7 @@ impl Core {
                 Event::ProcessStarted { task: id, attempt, pid, start, survives: true }
             }
             Report::EffectCommitted(commit) => self.committed(task, attempt, commit),
+            Report::ModelCalled(call) => Event::ModelCalled { task: id, attempt, call },
             Report::ToolCalled { tool, ms, failed } => {
                 Event::ToolCalled { task: id, attempt, tool, ms, failed }
             }

@@ -42,8 +42,12 @@ impl Core {
         }
     }
 
-    /// A permit did not come in the time that the workflow or the configuration gives it.
+    /// A permit did not come in the time that the workflow or the configuration gives it. Behind an open breaker, trying again
+    /// would be waiting again.
     fn waited_too_long(&mut self, now: Timestamp, task: TaskIx, most: Duration, turn: &mut Turn) {
+        if self.permits.patience(self.scheduler.node(task)).is_some() {
+            return self.lose_patience(now, task, most, turn);
+        }
         let most = most.as_secs_f64();
         if self.permits.calls.waits(task) {
             let message = format!("waited for the permit of a call for {most} s, as long as it may");

@@ -1,27 +1,19 @@
 //! When a snapshot is taken: once enough events have come that it would leave out, on a thread of its own.
 //!
-//! The run never waits for it. One is under way at a time, and the next is due after as many events as the last one kept, so all of
-//! them together read each event a bounded number of times. A run whose events all count (a fan-out) takes none.
+//! The run never waits for it. One is under way at a time; `pace` says when the next is due.
 
-use super::compact::{RULES, compact, is_passing};
+use super::compact::{RULES, compact};
+use super::pace::Pace;
 use convoke_journal::SnapshotTaker;
 use convoke_model::Stamped;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Fewer events than these are read as quickly as a snapshot is found.
-const LEAST: u64 = 10_000;
-
 /// Has snapshots of a run taken.
 pub(crate) struct Keeper {
     taker: Option<SnapshotTaker>,
-    /// Events since the last one that it would leave out.
-    passing: u64,
-    /// All events since then.
-    all: u64,
-    /// How many of them make the next one due.
-    due: u64,
+    pace: Pace,
     under_way: Option<UnderWay>,
 }
 
@@ -34,19 +26,21 @@ struct UnderWay {
 impl Keeper {
     /// A keeper for a run with this history; one without a taker takes none.
     pub fn new(taker: Option<SnapshotTaker>, history: &[Stamped]) -> Keeper {
-        let mut keeper = Keeper { taker, passing: 0, all: 0, due: LEAST, under_way: None };
-        keeper.count(history);
-        keeper
+        let behind = taker.as_ref().map_or(1, SnapshotTaker::newest);
+        let (kept, since) = history.split_at(history.partition_point(|stamped| stamped.seq < behind));
+        let mut pace = Pace::after(kept.len() as u64);
+        pace.count(since);
+        Keeper { taker, pace, under_way: None }
     }
 
     /// Notes what is on disk now, and has a snapshot taken if that is due.
     pub fn note(&mut self, events: &[Stamped]) {
-        self.count(events);
-        if self.passing < self.due || self.passing < self.all / 2 || !self.is_idle() {
+        self.pace.count(events);
+        if !self.pace.is_due() || !self.is_idle() {
             return;
         }
         let Some(taker) = self.taker.clone() else { return };
-        (self.passing, self.all) = (0, 0);
+        self.pace.begin();
         let given_up = Arc::new(AtomicBool::new(false));
         let stop = given_up.clone();
         let take = move || {
@@ -58,17 +52,12 @@ impl Keeper {
         self.under_way = thread.ok().map(|thread| UnderWay { thread, given_up });
     }
 
-    fn count(&mut self, events: &[Stamped]) {
-        self.passing += events.iter().filter(|stamped| is_passing(&stamped.event)).count() as u64;
-        self.all += events.len() as u64;
-    }
-
     /// Whether none is under way; what the last one kept says when the next is due.
     fn is_idle(&mut self) -> bool {
         match self.under_way.take_if(|under_way| under_way.thread.is_finished()) {
             Some(ended) => {
-                self.due = ended.thread.join().ok().flatten().unwrap_or_default().max(LEAST);
-                self.passing >= self.due
+                self.pace.kept(ended.thread.join().ok().flatten().unwrap_or_default());
+                self.pace.is_due()
             }
             None => self.under_way.is_none(),
         }
@@ -116,7 +105,7 @@ mod tests {
         let mut journal = journal(folder.path());
         let passing = Event::Blocked { task: TaskId("a".into()), on: "slots".into() };
         let mut keeper = Keeper::new(journal.snapshot_taker(), &[]);
-        keeper.note(&appended(&mut journal, LEAST - 1, &passing));
+        keeper.note(&appended(&mut journal, 9_999, &passing));
         assert!(keeper.under_way.is_none(), "it is not due yet");
         keeper.note(&appended(&mut journal, 1, &passing));
         assert_eq!(wait(&mut keeper), Some(1), "the last event stays");
@@ -126,12 +115,29 @@ mod tests {
     }
 
     #[test]
-    fn events_that_all_count_are_worth_none() {
+    fn a_short_history_that_all_counts_is_worth_none() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = journal(folder.path());
         let lasting = Event::AttemptStarted { task: TaskId("a".into()), attempt: 1, lease: None };
         let mut keeper = Keeper::new(journal.snapshot_taker(), &[]);
-        keeper.note(&appended(&mut journal, 3 * LEAST, &lasting));
+        keeper.note(&appended(&mut journal, 30_000, &lasting));
         assert!(keeper.under_way.is_none());
+    }
+
+    #[test]
+    fn the_next_owner_counts_from_the_snapshot_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = journal(folder.path());
+        let passing = Event::Blocked { task: TaskId("a".into()), on: "slots".into() };
+        let mut first = Keeper::new(journal.snapshot_taker(), &[]);
+        first.note(&appended(&mut journal, 10_000, &passing));
+        assert!(wait(&mut first).is_some());
+        appended(&mut journal, 9_000, &passing);
+        let history = journal.recover(RULES).unwrap();
+        let mut next = Keeper::new(journal.snapshot_taker(), &history);
+        next.note(&appended(&mut journal, 999, &passing));
+        assert!(next.under_way.is_none(), "9 999 events are behind the snapshot");
+        next.note(&appended(&mut journal, 1, &passing));
+        assert!(wait(&mut next).is_some());
     }
 }

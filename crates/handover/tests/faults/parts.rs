@@ -155,6 +155,7 @@ fn assignment(name: &str) -> Assignment {
         idle: None,
     };
     Assignment {
+        trace: None,
         task: TaskId(name.into()),
         key: "k".into(),
         attempt: 1,
@@ -250,6 +251,7 @@ async fn perform(name: &str, link: &dyn EngineLink, holding: bool) -> Result<Jso
         provider: "p".into(),
         model: "m".into(),
         input_tokens: 1,
+        most_input_tokens: 1,
         output_tokens: 1,
         cost_micros: None,
         refused: Vec::new(),

@@ -9,7 +9,7 @@ use super::store::{Cursor, Index, Line};
 use crate::state::is_being_made;
 use crate::tip::Tip;
 use crate::{Blocked, Error, Reader, StateDir, blocked, live_owner};
-use convoke_model::{RunId, RunStatus};
+use convoke_model::{RunId, RunStatus, Stamped};
 
 /// So many events are read again rather than kept track of.
 const SHORT: u64 = 512;
@@ -26,6 +26,26 @@ impl Index {
         let Some(line) = self.look(run) else { return Ok(None) };
         self.settle(std::slice::from_ref(&line), &[])?;
         Ok(Some(line.row))
+    }
+
+    /// Writes the line of a run that this process has driven, from all of its events: its journal need not be read for it.
+    pub fn conclude<'a>(
+        &mut self,
+        run: &RunId,
+        events: impl IntoIterator<Item = &'a Stamped>,
+    ) -> Result<(), Error> {
+        let mut summary = Summary::new(run);
+        events.into_iter().for_each(|event| summary.add(event));
+        let (words, events) = (Some(summary.words()), summary.events());
+        let mut row = summary.row();
+        let driven = self.is_driven(run);
+        // Another process may have gone on with it meanwhile.
+        if driven || Tip::read(&self.state.run_dir(run)).map(|tip| tip.seq) != Some(events) {
+            return self.refresh(run).map(drop);
+        }
+        (row.status, row.blocked) = stands(&self.state, run, row.status, driven);
+        row.running = 0;
+        self.settle(&[Line { row, words, driven, cursor: None }], &[])
     }
 
     /// What is different from what the lines say, written down.
@@ -111,7 +131,8 @@ pub fn stands(
     recorded: RunStatus,
     driven: bool,
 ) -> (RunStatus, Option<Blocked>) {
-    match blocked(state, run).filter(|_| !recorded.is_end()) {
+    let blocked = if recorded.is_end() { None } else { blocked(state, run) };
+    match blocked {
         Some(why) => (RunStatus::Blocked, Some(why)),
         None if recorded == RunStatus::Running && !driven => (RunStatus::Interrupted, None),
         None => (recorded, None),

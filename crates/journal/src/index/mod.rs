@@ -16,7 +16,7 @@ mod store;
 pub(crate) mod sweep;
 
 pub use line::stands;
-pub use prune::{Prune, Pruned, Removed};
+pub use prune::{COMMANDS, Prune, Pruned, Removed};
 pub use row::{RunRow, summarize};
 pub use search::Search;
 pub use store::Index;

@@ -5,7 +5,7 @@
 //! between leaves folders that no list shows and that the next prune deletes.
 //!
 //! Kept true: a run that a process drives stays, and so does one that another was forked from, and one that has changed since its
-//! line was made.
+//! line was made, or has a command that goes on.
 
 use super::sweep::{self, Leaving};
 use super::{Index, RunRow};
@@ -18,6 +18,10 @@ use convoke_model::{RunId, RunStatus, Timestamp};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// Where a run's folder has the records of commands that outlive the engine; each has a file `lock`, which is held while the
+/// command's supervisor lives.
+pub const COMMANDS: &str = "commands";
 
 /// Which runs go: those that fit every part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub struct Pruned {
     pub bases: u64,
     /// Runs that fitted and stay: a process drives them, or they changed meanwhile.
     pub busy: u64,
+    /// Runs that fitted but for having ended, and stay.
+    pub unfinished: u64,
     /// Whether the time was over before all were looked at.
     pub cut_short: bool,
 }
@@ -79,6 +85,9 @@ impl Index {
         let bases: HashSet<RunId> = self.bases()?.into_iter().collect();
         let mut pruned = Pruned::default();
         let mut left = policy.max_bytes.map(|_| rows.iter().map(|row| self.bytes(&row.id)).sum::<u64>());
+        let stays =
+            |row: &&RunRow| policy.names(row) && !policy.may_take(row) && row.status != RunStatus::Running;
+        pruned.unfinished = rows.iter().filter(stays).count() as u64;
         let mut fitting: Vec<RunRow> = rows.into_iter().filter(|row| policy.selects(row)).collect();
         fitting.drain(..policy.keep_last.min(fitting.len()));
         fitting.retain(|row| policy.older_than.is_none_or(|cut| ended(row) < cut));
@@ -124,12 +133,13 @@ impl Index {
             + kept.iter().map(|dir| sweep::bytes_below(dir)).sum::<u64>()
     }
 
-    /// Whether the run is (or would be) gone; not if a process drives it or has driven it since its line was made.
+    /// Whether the run is (or would be) gone; not if a process drives it or has driven it since its line was made, or a command of
+    /// it goes on without one.
     fn take_away(&mut self, row: &RunRow, dry_run: bool) -> Result<bool, Error> {
         let dir = self.state.run_dir(&row.id);
         let Some(_claim) = claim_existing(&dir)? else { return Ok(false) };
         let has_changed = Tip::read(&dir).is_some_and(|tip| tip.seq != row.events) && row.problem.is_none();
-        if has_changed {
+        if has_changed || has_survivors(&dir) {
             return Ok(false);
         }
         if dry_run {
@@ -169,6 +179,15 @@ fn claim_existing(dir: &Path) -> Result<Option<std::fs::File>, Error> {
     }
 }
 
+/// Whether a command of the run goes on without an engine: without its folder nothing could stop it, or tell what it did.
+fn has_survivors(dir: &Path) -> bool {
+    let slots = std::fs::read_dir(dir.join(COMMANDS)).into_iter().flatten().flatten();
+    slots.filter_map(|slot| std::fs::File::open(slot.path().join("lock")).ok()).any(|lock| {
+        let shared = rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockShared);
+        shared.is_err()
+    })
+}
+
 /// When a run came to its end, or to rest.
 fn ended(row: &RunRow) -> Timestamp {
     row.finished_at.unwrap_or(row.last_at)
@@ -181,10 +200,16 @@ impl Prune {
     }
 
     fn selects(&self, row: &RunRow) -> bool {
+        self.may_take(row) && self.names(row)
+    }
+
+    fn may_take(&self, row: &RunRow) -> bool {
         let has_ended = row.status.is_end() && row.problem.is_none();
-        let may_go = has_ended || self.unfinished && row.status != RunStatus::Running;
-        may_go
-            && (self.status.is_empty() || self.status.contains(&row.status))
+        has_ended || self.unfinished && row.status != RunStatus::Running
+    }
+
+    fn names(&self, row: &RunRow) -> bool {
+        (self.status.is_empty() || self.status.contains(&row.status))
             && self.workflow.as_ref().is_none_or(|name| is_of(row, name))
     }
 }

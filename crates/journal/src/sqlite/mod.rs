@@ -19,6 +19,7 @@ pub(crate) mod whole;
 pub use copy::Prefix;
 pub(crate) use fault::{file_uri, refusal};
 pub use owned::{Sqlite, TakenOver};
+pub(crate) use pack::{Packer, Unpacker};
 pub use reader::Reader;
 pub use repair::{Repaired, repair};
 pub use snapshot::{Compact, SnapshotTaker, verify_snapshots};

@@ -162,8 +162,9 @@ impl Sqlite {
         let fail = |error| refusal(&path, error);
         let file = private_file(&path)?;
         failpoint!("journal.create.file_made");
+        disk::write_at(&file, &path, schema::EMPTY, 0).map_err(Error::io("write", &path))?;
         let connection = connect(&path)?;
-        schema::create(&connection).map_err(fail)?;
+        schema::begin(&connection).map_err(fail)?;
         failpoint!("journal.create.schema_made");
         let mut packer = new_packer(&path)?;
         let plan = insert_text(&connection, &path, &mut packer, &meta.plan)?;

@@ -1,4 +1,4 @@
-//! Compression of blobs, with contexts that are kept: making one costs more than compressing a page of text.
+//! Compression of blobs and snapshots, with contexts that are kept: making one costs more than compressing a page of text.
 
 use std::cell::RefCell;
 use std::io;
@@ -19,7 +19,11 @@ impl Packer {
     }
 
     pub fn pack(&mut self, text: &str) -> io::Result<Vec<u8>> {
-        self.0.compress(text.as_bytes())
+        self.pack_bytes(text.as_bytes())
+    }
+
+    pub fn pack_bytes(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        self.0.compress(bytes)
     }
 }
 
@@ -30,12 +34,16 @@ pub struct Unpacker(RefCell<Option<Decompressor<'static>>>);
 impl Unpacker {
     /// The text, if the bytes are what [`Packer`] made.
     pub fn unpack(&self, bytes: &[u8]) -> Option<String> {
+        String::from_utf8(self.unpack_bytes(bytes)?).ok()
+    }
+
+    /// The bytes, if they are what [`Packer`] was given.
+    pub fn unpack_bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut context = self.0.borrow_mut();
         if context.is_none() {
             *context = Some(Decompressor::new().ok()?);
         }
-        let unpacked = context.as_mut()?.decompress(bytes, LARGEST).ok()?;
-        String::from_utf8(unpacked).ok()
+        context.as_mut()?.decompress(bytes, LARGEST).ok()
     }
 }
 

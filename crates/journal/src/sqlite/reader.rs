@@ -55,9 +55,15 @@ impl Reader {
         let row = |row: &Row<'_>| {
             Ok((row.get::<_, String>(0)?, row.get::<_, [u8; 32]>(1)?, row.get::<_, [u8; 32]>(2)?))
         };
-        let (id, plan, source) = connection
-            .query_row("SELECT id, plan, source FROM run", [], row)
-            .map_err(|error| refusal(path, error))?;
+        let fail = |error| refusal(path, error);
+        let found = connection.query_row("SELECT id, plan, source FROM run", [], row);
+        let (id, plan, source) = match found {
+            // A run is made in one commit, which begins with an empty journal: without it there is no run yet.
+            Err(rusqlite::Error::QueryReturnedNoRows) if is_empty(&connection).map_err(fail)? => {
+                return Err(Error::Foreign { path: path.into() });
+            }
+            found => found.map_err(fail)?,
+        };
         if id != *run.0 {
             return Err(Error::Corrupt { path: path.into(), why: format!("it belongs to run `{id}`") });
         }
@@ -90,6 +96,18 @@ impl Reader {
             Ok(())
         })
         .map(|_| ())
+    }
+
+    /// The same for as long as `each` takes them: what it answers says whether it wants more.
+    pub fn read_while(&self, from: u64, each: &mut dyn FnMut(Stamped) -> bool) -> Result<(), Error> {
+        let walked = self.walk(from, |event| match event.seq < from || each(event) {
+            true => Ok(()),
+            false => Err(Error::Closed),
+        });
+        match walked {
+            Ok(_) | Err(Error::Closed) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// All events.
@@ -288,6 +306,15 @@ fn record<'a>(row: &'a Row<'_>) -> rusqlite::Result<(Record<'a>, &'a [u8])> {
         body: row.get_ref(5)?.as_bytes()?,
     };
     Ok((record, row.get_ref(3)?.as_blob()?))
+}
+
+/// Whether nothing stands in a journal.
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row(
+        "SELECT NOT EXISTS(SELECT 1 FROM records) AND NOT EXISTS(SELECT 1 FROM blobs)",
+        [],
+        |row| row.get(0),
+    )
 }
 
 /// Whether the database could not be opened because its helper files could not be made.

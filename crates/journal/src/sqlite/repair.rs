@@ -46,9 +46,14 @@ pub fn repair(state: &StateDir, run: &RunId, owner: &Owner) -> Result<Option<Rep
     let draft = dir.join("journal.repaired");
     let copied = copy_beginning(state, run, &draft);
     if copied.is_err() {
+        // Nothing was changed, so what stands there is the original.
         fs::remove_file(&draft).ok();
+        fs::remove_dir_all(&original).ok();
     }
-    let chain = copied?;
+    let chain = copied.map_err(|error| match is_damage(&error) {
+        true => Error::Unrepairable { run: run.clone(), why: error.to_string() },
+        false => error,
+    })?;
     failpoint!("repair.draft_made");
     replace(&dir, &draft)?;
     failpoint!("repair.replaced");
@@ -101,6 +106,9 @@ fn copy_beginning(state: &StateDir, run: &RunId, draft: &Path) -> Result<Chain, 
     reader.copy_run(&connection).map_err(fail)?;
     let blobs = reader.copy_blobs(&connection)?;
     let chain = reader.copy_records(&connection, &blobs)?;
+    if chain.next <= 1 {
+        return Err(Error::Unrepairable { run: run.clone(), why: "no event verifies".into() });
+    }
     connection.execute("UPDATE run SET epoch = max(epoch, ?1)", [chain.epoch as i64]).map_err(fail)?;
     connection.execute_batch("COMMIT").map_err(fail)?;
     connection.close().map_err(|(_, error)| refusal(draft, error))?;

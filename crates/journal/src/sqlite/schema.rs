@@ -5,7 +5,7 @@
 
 use super::refusal;
 use crate::Error;
-use rusqlite::{Connection, ffi};
+use rusqlite::Connection;
 use std::path::Path;
 
 /// Tells our files from other databases: `CNVK`.
@@ -40,20 +40,16 @@ pub const MIGRATIONS: &[&str] = &["
 /// is overwritten, and syncing what does not grow takes half the time of syncing what does.
 const LOG_PAGES: u32 = 128;
 
-/// Makes an empty file a journal. Nothing is durable until the first append.
-pub fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch("PRAGMA synchronous = OFF;")?;
-    // Where the log cannot be begun, SQLite goes on without one and reports no error.
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-    if mode != "wal" {
-        let why = format!("its log cannot be begun: it is in mode `{mode}`");
-        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), Some(why)));
-    }
-    connection.execute_batch("BEGIN;")?;
-    migrate_from(connection, 0, MIGRATIONS)
+/// A journal with a log in which nothing stands yet: what the migrations make of an empty file, byte for byte, so that a new run
+/// need not carry them out. A test holds it against them, and writes it anew if told.
+pub const EMPTY: &[u8] = include_bytes!("empty.db");
+
+/// Begins what makes an empty journal that of a run. Nothing is durable until the first append.
+pub fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("PRAGMA synchronous = OFF; BEGIN;")
 }
 
-/// The same for a file that is made in one go and has no log.
+/// Makes an empty file a journal; for one that is made in one go and has no log.
 pub fn create_plain(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN;")?;
     migrate_from(connection, 0, MIGRATIONS)
@@ -113,6 +109,30 @@ mod tests {
         connection.execute("INSERT INTO a(x, y) VALUES (1, 2)", []).unwrap();
         let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
         assert_eq!(version, 2);
+    }
+
+    /// `CONVOKE_EMPTY_JOURNAL=write` writes it anew, after a migration was added.
+    #[test]
+    fn the_empty_journal_is_what_the_migrations_make() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = WAL; BEGIN;").unwrap();
+        migrate_from(&connection, 0, MIGRATIONS).unwrap();
+        connection.execute_batch("COMMIT").unwrap();
+        connection.close().unwrap();
+        let mut made = std::fs::read(&path).unwrap();
+        if std::env::var_os("CONVOKE_EMPTY_JOURNAL").is_some_and(|told| told == "write") {
+            std::fs::write("src/sqlite/empty.db", &made).unwrap();
+            return;
+        }
+        let mut kept = EMPTY.to_vec();
+        // How often it was changed, and by which SQLite.
+        [&mut made, &mut kept].into_iter().for_each(|file| {
+            file[24..28].fill(0);
+            file[92..100].fill(0);
+        });
+        assert!(made == kept, "a migration was added: CONVOKE_EMPTY_JOURNAL=write");
     }
 
     #[test]

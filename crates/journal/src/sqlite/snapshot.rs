@@ -4,12 +4,14 @@
 //! record that it ends with, so it fits this journal and no other, and a hash of itself. Nothing is synced: one that a power
 //! loss has torn is no snapshot. The two newest are kept. Which events are left out is the engine's rule, named by a number.
 //!
+//! The events are packed (`packed`), so that opening a run does not parse them.
+//!
 //! Invariant: a snapshot that is used was written so, for this run, under these rules, and the journal still has the record
 //! it ends with. Any other is passed over, and the journal itself is read.
 
 use super::Reader;
-use super::pack::{Packer, Unpacker};
-use crate::record::{Chain, Record, encode_any};
+use crate::packed;
+use crate::record::Chain;
 use crate::state::replace_private;
 use crate::{Error, StateDir};
 use convoke_failpoint::failpoint;
@@ -19,7 +21,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-const MAGIC: &[u8; 8] = b"cnvksnap";
+/// The form of the file. Snapshots of another form were made by another version, and are passed over like those of other rules.
+const MAGIC: &[u8; 8] = b"cnvksna2";
+const OTHERS: &[u8] = b"cnvksna";
 const FOLDER: &str = "snapshots";
 /// How many are kept: an older one is used where the newest is damaged.
 const KEPT: usize = 2;
@@ -40,6 +44,11 @@ pub struct SnapshotTaker {
 impl SnapshotTaker {
     pub(super) fn of(reader: &Reader) -> SnapshotTaker {
         SnapshotTaker { path: reader.path.clone(), run: reader.run.clone() }
+    }
+
+    /// The number of the first event that is in no snapshot, by the name of the newest one.
+    pub fn newest(&self) -> u64 {
+        self.path.parent().and_then(|dir| numbers(dir).first().copied()).unwrap_or(1)
     }
 
     /// Takes a snapshot of what is on disk now, and answers with the number of events in it. It starts from the newest one that
@@ -64,14 +73,14 @@ impl SnapshotTaker {
             Err(Error::Closed) => return Ok(None),
             Err(error) => return Err(error),
         };
-        if chain.next <= from {
+        if chain.next <= from || give_up() {
             return Ok(None);
         }
         let kept = compact(events);
-        let bytes = encoded(&self.run, rules, &chain, &kept, &self.path)?;
         if give_up() {
             return Ok(None);
         }
+        let bytes = encoded(&self.run, rules, &chain, &kept, &self.path)?;
         keep(reader.dir(), chain.next, &bytes)?;
         Ok(Some(kept.len() as u64))
     }
@@ -101,24 +110,15 @@ impl Reader {
     /// The newest snapshot that was written so, under these rules, and that the journal has the last record of.
     fn newest_snapshot(&self, rules: u32) -> Result<Option<Found>, Error> {
         for next in numbers(self.dir()) {
-            if let Ok(found) = self.snapshot(next, rules)
+            let found = fs::read(place(self.dir(), next)).ok();
+            let found = found.and_then(|bytes| decoded(&self.run, &bytes, rules).ok().flatten());
+            if let Some(found) = found.filter(|found| found.chain.next == next)
                 && found.chain == self.chain_before(next)?
             {
                 return Ok(Some(found));
             }
         }
         Ok(None)
-    }
-
-    fn snapshot(&self, next: u64, rules: u32) -> Result<Found, String> {
-        let bytes =
-            fs::read(place(self.dir(), next)).map_err(|error| format!("it cannot be read: {error}"))?;
-        let (found, made_by) = decoded(&self.run, &bytes)?;
-        match made_by == rules && found.chain.next == next {
-            true => Ok(found),
-            false if made_by != rules => Err(format!("it was made under rules {made_by}, not {rules}")),
-            false => Err(format!("it ends before event {}", found.chain.next)),
-        }
     }
 }
 
@@ -131,10 +131,7 @@ pub fn verify_snapshots(state: &StateDir, run: &RunId, rules: u32, compact: &Com
     let mut whole = 0;
     for next in numbers(reader.dir()) {
         let bytes = fs::read(place(reader.dir(), next)).map_err(|error| flaw(next, error.to_string()))?;
-        let (found, made_by) = decoded(run, &bytes).map_err(|why| flaw(next, why))?;
-        if made_by != rules {
-            continue;
-        }
+        let Some(found) = decoded(run, &bytes, rules).map_err(|why| flaw(next, why))? else { continue };
         if found.chain != reader.chain_before(next)? {
             return Err(flaw(next, "the journal has no record that it ends with".into()));
         }
@@ -187,11 +184,7 @@ fn encoded(
     events: &[Stamped],
     path: &Path,
 ) -> Result<Vec<u8>, Error> {
-    let mut body = Vec::new();
-    encode_any(events, &mut body);
-    let text = std::str::from_utf8(&body).expect("JSON is UTF-8");
-    let packed =
-        Packer::new().and_then(|mut packer| packer.pack(text)).map_err(Error::io("compress for", path))?;
+    let packed = packed::write(events).map_err(Error::io("compress for", path))?;
     let mut bytes = Vec::with_capacity(HEAD + packed.len() + HASH);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&rules.to_le_bytes());
@@ -204,20 +197,25 @@ fn encoded(
     Ok(bytes)
 }
 
-/// What a file holds, with the rules that it was made under.
-fn decoded(run: &RunId, bytes: &[u8]) -> Result<(Found, u32), String> {
+/// What a file holds, if it was made under these rules and has the form of today.
+fn decoded(run: &RunId, bytes: &[u8], rules: u32) -> Result<Option<Found>, String> {
     let content = bytes.len().checked_sub(HASH).filter(|content| *content >= HEAD);
     let (content, stored) = bytes.split_at(content.ok_or("it is cut off")?);
-    if hash(run, content) != stored || !content.starts_with(MAGIC) {
+    if hash(run, content) != stored || !content.starts_with(OTHERS) {
         return Err("its hash does not fit".into());
     }
+    if !content.starts_with(MAGIC) {
+        return Ok(None);
+    }
+    let made_under = u32::from_le_bytes(content[8..12].try_into().expect("four bytes"));
+    if made_under != rules {
+        return Ok(None);
+    }
     let number = |at: usize| u64::from_le_bytes(content[at..at + 8].try_into().expect("eight bytes"));
-    let rules = u32::from_le_bytes(content[8..12].try_into().expect("four bytes"));
     let hash = content[28..HEAD].try_into().expect("as long as a hash");
     let chain = Chain { next: number(12), epoch: number(20), hash };
-    let body = Unpacker::default().unpack(&content[HEAD..]).ok_or("it cannot be unpacked")?;
-    let events = Record::read_any(body.as_bytes()).map_err(|error| format!("it cannot be read: {error}"))?;
-    Ok((Found { chain, events }, rules))
+    let events = packed::read(&content[HEAD..]).map_err(|why| format!("it cannot be read: {why}"))?;
+    Ok(Some(Found { chain, events }))
 }
 
 fn hash(run: &RunId, content: &[u8]) -> [u8; HASH] {

@@ -4,11 +4,16 @@
 //! truncate and sync; and in front of the removal of files. Everything else, locks and shared memory too, is SQLite's own code
 //! on SQLite's own file, so connections with and without this VFS work on one database.
 //!
-//! It keeps one fact: whether any of these failed on this thread. SQLite swallows the errors of a checkpoint that follows a
+//! It keeps two facts. Whether any of these failed on this thread: SQLite swallows the errors of a checkpoint that follows a
 //! commit, and would sync again at the next one, which may then succeed although pages were dropped. An owner looks here after
-//! each commit.
+//! each commit. And whether a file is as its last sync left it: then it is not synced again, which SQLite would do with its log
+//! before each checkpoint, although the commit before has just done so.
+//!
+//! SQLite makes the name of a log durable that it has made itself, and drops the error if that fails. The owner of a journal does
+//! it too and looks at the error (`owned`), so here the log is made for SQLite, which leaves its name alone then.
 
 use crate::disk::{Fate, Op, fate};
+use crate::state::private_file;
 use rusqlite::ffi;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -67,6 +72,8 @@ pub fn register() -> bool {
 struct Own {
     methods: *const ffi::sqlite3_io_methods,
     path: *const c_char,
+    /// Nothing was changed by this handle since it last synced the file.
+    synced: bool,
 }
 
 /// Where it begins. Set before any file is opened.
@@ -97,10 +104,16 @@ unsafe extern "C" fn open(
 ) -> c_int {
     // SAFETY: called by SQLite with a file of our size; the name lives until the file is closed.
     unsafe {
+        let mut flags = flags;
         if !name.is_null() && flags & ffi::SQLITE_OPEN_CREATE != 0 {
-            let path = path_of(name);
-            if !path.exists() && fate(&Op::Make(path)) != Fate::Pass {
+            let (path, is_log) = (path_of(name), flags & ffi::SQLITE_OPEN_WAL != 0);
+            let may_be = path.exists()
+                || if is_log { private_file(path).is_ok() } else { fate(&Op::Make(path)) == Fate::Pass };
+            if !may_be {
                 return note(ffi::SQLITE_CANTOPEN);
+            }
+            if is_log {
+                flags &= !ffi::SQLITE_OPEN_CREATE;
             }
         }
         let base = base_of(vfs);
@@ -108,10 +121,11 @@ unsafe extern "C" fn open(
         let code = base_open(base, name, file, flags, out);
         let methods = (*file).pMethods;
         if code == ffi::SQLITE_OK && !methods.is_null() && !name.is_null() {
-            file.cast::<u8>()
-                .add(OFFSET.load(Ordering::Relaxed))
-                .cast::<Own>()
-                .write(Own { methods, path: name });
+            file.cast::<u8>().add(OFFSET.load(Ordering::Relaxed)).cast::<Own>().write(Own {
+                methods,
+                path: name,
+                synced: false,
+            });
             (*file).pMethods = in_front_of(methods);
         }
         code
@@ -143,6 +157,7 @@ unsafe extern "C" fn write(
     unsafe {
         let own = own(file);
         let Some(base) = (*own.methods).xWrite else { return ffi::SQLITE_IOERR_WRITE };
+        own.synced = false;
         let bytes = std::slice::from_raw_parts(from.cast::<u8>(), length as usize);
         note(match fate(&Op::Write(path_of(own.path), at as u64, bytes)) {
             Fate::Pass => base(file, from, length, at),
@@ -160,6 +175,7 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, length: i64) -> c_in
     unsafe {
         let own = own(file);
         let Some(base) = (*own.methods).xTruncate else { return ffi::SQLITE_IOERR_TRUNCATE };
+        own.synced = false;
         note(match fate(&Op::Truncate(path_of(own.path), length as u64)) {
             Fate::Pass => base(file, length),
             _ => ffi::SQLITE_IOERR_TRUNCATE,
@@ -172,10 +188,15 @@ unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
     unsafe {
         let own = own(file);
         let Some(base) = (*own.methods).xSync else { return ffi::SQLITE_IOERR_FSYNC };
-        note(match fate(&Op::Sync(path_of(own.path))) {
+        if own.synced {
+            return ffi::SQLITE_OK;
+        }
+        let code = match fate(&Op::Sync(path_of(own.path))) {
             Fate::Pass => base(file, flags),
             _ => ffi::SQLITE_IOERR_FSYNC,
-        })
+        };
+        own.synced = code == ffi::SQLITE_OK;
+        note(code)
     }
 }
 

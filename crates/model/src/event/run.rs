@@ -123,6 +123,8 @@ pub enum Affected {
     Output(String),
     /// A text came out differently, and no input of it that has a name did.
     Rendered(String),
+    /// It reads a variable of the environment, whose value then is not on record.
+    Environment(String),
 }
 
 /// A run that had ended is open again: what failed or was cancelled gets another chance.
@@ -143,6 +145,9 @@ pub struct RunReopened {
     /// is forgotten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewound: Vec<TaskId>,
+    /// Tasks that failed because the outcome of an attempt is unknown: a person is asked before they run again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubtful: Vec<TaskId>,
     /// The tasks that wait for a person again, with the question that they asked last. Of all others no question is open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asking: Vec<TaskId>,

@@ -40,7 +40,9 @@ pub use goal::goal_schema;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 pub use prices::{advice as price_advice, in_words as unpriced_words};
 
-pub use unpriced::{Unpriced, is_enforced, models_of, unpriced, unpriced_under_budgets, without_model};
+pub use unpriced::{
+    Unpriced, has_price, is_enforced, models_of, unpriced, unpriced_under_budgets, without_model,
+};
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};

@@ -45,7 +45,7 @@ impl Walk<'_> {
 }
 
 /// What a node runs or asks on its way.
-fn below(node: &Node) -> Vec<NodeIx> {
+pub(super) fn below(node: &Node) -> Vec<NodeIx> {
     let mut below: Vec<NodeIx> = node.repairer.into_iter().collect();
     match &node.kind {
         Kind::Parallel(group) => below.extend(&group.members),

@@ -5,6 +5,7 @@
 //! for people and templates.
 
 mod below;
+mod charged;
 mod domain_events;
 mod goal;
 mod kind;
@@ -14,6 +15,7 @@ mod reduce;
 mod workflow;
 
 pub(crate) use below::{nodes_below, nodes_in};
+pub(crate) use charged::nodes_of_tenant;
 pub use domain_events::*;
 pub use goal::*;
 pub use kind::*;

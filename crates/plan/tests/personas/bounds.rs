@@ -116,6 +116,8 @@ fn what_the_process_does_not_grant_is_told_with_the_plan() {
     assert_eq!(told(&resumed), expected, "what was cut is not cut again");
     let mut free =
         World::default().file("main.yaml", &piped("name: free\n", &["a"], &[])).compile().plan.unwrap();
+    free.bound_by(&Caps::default());
+    assert_eq!(told(&free), Vec::<String>::new(), "a process without a bound of its own takes nothing");
     free.bound_by(&Caps { concurrent: Some(2), ..Caps::default() });
     let limited = "pipeline `free`: `limits.max_concurrency` is 2: the process allows no more";
     assert_eq!(told(&free), [limited], "a run that was started without");

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -37,7 +37,8 @@ impl Tape {
         if load(folder).is_ok_and(|content| content.is_empty()) {
             return Tape::resume(folder);
         }
-        std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error.to_string()))?;
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| unusable(folder, &error.to_string()))?;
         // Prompts and answers are on it: only the user may read them, whatever the umask.
         let made =
             OpenOptions::new().append(true).create_new(true).mode(0o600).open(folder.join(CASSETTE_FILE));

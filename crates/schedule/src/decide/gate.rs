@@ -236,6 +236,9 @@ fn no_answers() -> Answer {
 impl State {
     /// When the time to answer a question that is asked now is over.
     fn answer_deadline(&self, task: TaskIx) -> Option<Timestamp> {
+        if !self.answers_in_its_time(task) {
+            return None;
+        }
         match (self.tasks[task].started, &self.node(task).timeout) {
             (None, Some(Span::Millis(limit))) => Some(self.now + Duration::from_millis(*limit)),
             _ => self.deadline(task),

@@ -184,7 +184,7 @@ impl Scheduler {
             TaskState::Running => {
                 self.emit(Event::AttemptLost { task: id.clone(), attempt, usage: Usage::default() });
             }
-            TaskState::Failing if self.tasks[task].outcome_unknown => {}
+            TaskState::Failing | TaskState::Ready if self.tasks[task].outcome_unknown => {}
             _ => return,
         }
         if self.tasks[task].cancelling.is_some() {
@@ -197,8 +197,10 @@ impl Scheduler {
             // A probe is asked again, and the next attempt of a step that says so begins with one.
             OnUnknown::Retry | OnUnknown::Probe => {}
             _ if was_probe => {}
-            OnUnknown::Fail => self.fail_task(task, unknown_outcome(&id, attempt)),
-            OnUnknown::Ask => {
+            OnUnknown::Fail if !self.tasks[task].asks_before_repeating => {
+                self.fail_task(task, unknown_outcome(&id, attempt))
+            }
+            OnUnknown::Fail | OnUnknown::Ask => {
                 let prompt = format!(
                     "attempt {attempt} of `{id}` was cut off, and its outcome is unknown; run it again?"
                 );
@@ -410,6 +412,6 @@ impl State {
 fn unknown_outcome(id: &convoke_model::TaskId, attempt: u32) -> Failure {
     let message = format!("attempt {attempt} of `{id}` was cut off, and its outcome is unknown");
     Failure::new(Class::Conflict, message)
-        .reason("unknown_outcome")
-        .hint("say `on_unknown: retry` or `idempotent: true` if the step may run twice, or `on_unknown: probe` to have it found out")
+        .reason(reason::UNKNOWN_OUTCOME)
+        .hint("`convoke resume` asks before it runs again; say `on_unknown: retry` or `idempotent: true` if the step may run twice, or `on_unknown: probe` to have it found out")
 }

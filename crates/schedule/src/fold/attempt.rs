@@ -16,6 +16,7 @@ impl State {
         self.note_start(task);
         self.unqueue(task);
         self.tasks[task].outcome_unknown = false;
+        self.tasks[task].asks_before_repeating = false;
         self.tasks[task].attempts = attempt;
         self.tasks[task].state = TaskState::Running;
         self.running += 1;
@@ -197,6 +198,7 @@ impl State {
         };
         self.expect(task, "task_woken", fits)?;
         self.asking -= u32::from(self.tasks[task].state == TaskState::Asking);
+        self.start_clock(task);
         if self.parks(task) && matches!(self.tasks[task].state, TaskState::Asking | TaskState::Backoff(_)) {
             self.wake_composite(task);
             return Ok(());
@@ -242,11 +244,13 @@ impl State {
             state => matches!(state, TaskState::Ready | TaskState::Failing),
         })?;
         self.note_start(task);
+        self.stop_clock(task);
         self.has_asked(id, question);
         self.tasks[task].ask = Some(ask.clone());
         // An earlier answer was to an earlier question.
         self.tasks[task].answer = None;
         self.tasks[task].outcome_unknown = false;
+        self.tasks[task].asks_before_repeating = false;
         self.tasks[task].probe = ProbeState::None;
         self.tasks[task].state = TaskState::Asking;
         self.asking += 1;

@@ -81,6 +81,7 @@ impl State {
         self.ended += 1;
         self.tasks[task].ended = self.ended;
         self.lookups.remove(&task);
+        self.stopped_clocks.remove(&task);
         if let Some(composite) = self.own_composite(task) {
             composite.ended(self, task, end);
         }

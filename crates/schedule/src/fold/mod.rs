@@ -111,6 +111,7 @@ impl State {
                 self.restarted(&reopened.restarted);
                 self.phases_retried(&reopened.retried);
                 self.phases_superseded(&reopened.superseded);
+                self.ask_before_repeating(&reopened.doubtful);
                 self.reopened(&reopened.tasks, &reopened.rewound)
             }
             Event::PlanChanged(changed) => {
@@ -126,6 +127,7 @@ impl State {
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
             Event::AttemptTaken { .. }
+            | Event::ModelCalled { .. }
             | Event::ProcessStarted { .. }
             | Event::EffectClaimed { .. }
             | Event::Blocked { .. }

@@ -1,12 +1,12 @@
 //! Limits of time, across owners.
 //!
 //! A limit bounds work, not the nights between: while no process drove the run, or the machine slept, its limits stood still. Only a
-//! person's time to answer went on, and waits did. What is open again after it failed has its whole time again.
+//! person's time to answer went on, and waits did. While a person is asked about a step's work, the step's limit stands still. What is open again after it failed has its whole time again.
 
 use crate::state::{Alarm, FrameIx, Stage, State, TaskIx, TaskState};
 use convoke_model::hash::HashSet;
 use convoke_model::{Event, TaskId};
-use convoke_plan::Span;
+use convoke_plan::{Kind, Span};
 use std::time::Duration;
 
 impl State {
@@ -43,6 +43,9 @@ impl State {
         for task in renewed {
             match self.tasks[task].state {
                 TaskState::Waiting | TaskState::Held | TaskState::Ready => self.tasks[task].started = None,
+                TaskState::Asking if !self.answers_in_its_time(task) => {
+                    self.stop_clock_at(task, self.whole_time(task))
+                }
                 _ => self.arm_task(task),
             }
         }
@@ -80,9 +83,43 @@ impl State {
         }
     }
 
+    /// A person is asked about the work of a step: whether it may run again, what it may do, what it may cost. The limit of the
+    /// step bounds its work, so it stands still until the answer.
+    pub(super) fn stop_clock(&mut self, task: TaskIx) {
+        if !self.answers_in_its_time(task) {
+            let due = self.timers.armed(Alarm::Deadline(task));
+            self.timers.forget(|alarm| alarm == Alarm::Deadline(task));
+            self.stop_clock_at(task, due.map(|due| due.since(self.now)));
+        }
+    }
+
+    pub(super) fn start_clock(&mut self, task: TaskIx) {
+        if let Some(left) = self.stopped_clocks.remove(&task) {
+            self.timers.arm(self.now + left, Alarm::Deadline(task));
+        }
+    }
+
+    /// Whether the limit of a task is the time in which a person may answer. A goal, too, goes on while it asks: its tasks work.
+    pub(crate) fn answers_in_its_time(&self, task: TaskIx) -> bool {
+        matches!(self.node(task).kind, Kind::Gate(_) | Kind::Questions(_)) || self.parks(task)
+    }
+
+    fn stop_clock_at(&mut self, task: TaskIx, left: Option<Duration>) {
+        if let Some(left) = left {
+            self.stopped_clocks.insert(task, left);
+        }
+    }
+
+    fn whole_time(&self, task: TaskIx) -> Option<Duration> {
+        match self.node(task).timeout {
+            Some(Span::Millis(limit)) => Some(Duration::from_millis(limit)),
+            _ => None,
+        }
+    }
+
     fn arm_task(&mut self, task: TaskIx) {
-        if let Some(Span::Millis(limit)) = self.node(task).timeout {
-            self.timers.arm(self.now + Duration::from_millis(limit), Alarm::Deadline(task));
+        if let Some(limit) = self.whole_time(task) {
+            self.timers.arm(self.now + limit, Alarm::Deadline(task));
         }
     }
 }

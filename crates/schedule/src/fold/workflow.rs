@@ -78,6 +78,17 @@ impl State {
         Ok(())
     }
 
+    /// These failed because the outcome of an attempt is unknown. It still is.
+    pub(super) fn ask_before_repeating(&mut self, tasks: &[TaskId]) {
+        for task in tasks.iter().filter_map(|id| self.tasks.find(id)).collect::<Vec<_>>() {
+            if matches!(self.tasks[task].state, TaskState::Ready | TaskState::Failing) {
+                self.tasks[task].outcome_unknown = true;
+                self.tasks[task].asks_before_repeating = true;
+                self.todo(Todo::Gone(task));
+            }
+        }
+    }
+
     /// A reopened run gets its whole time again, and what is open again its whole number of attempts.
     pub(super) fn reopened(&mut self, tasks: &[TaskId], rewound: &[TaskId]) -> Folded {
         for id in tasks {

@@ -7,7 +7,7 @@ use crate::composite::reshape::INPUT_SHAPE;
 use crate::resume::lies_below;
 use crate::state::{End, Frame, FrameEnding, FrameIx, State, TaskIx, TaskState};
 use convoke_model::hash::HashSet;
-use convoke_model::{Ending, RunStatus, Superseded, TaskId};
+use convoke_model::{Ending, RunStatus, Superseded, TaskId, reason};
 use convoke_plan::Hook;
 use indexmap::IndexSet;
 
@@ -25,6 +25,8 @@ pub struct Reopening {
     /// Goals and tasks of goals that are done again: what was decided about them after the last child that
     /// stays asked is forgotten.
     pub rewound: Vec<TaskId>,
+    /// Tasks that failed because the outcome of an attempt is unknown: to resume the run is no permission to repeat it.
+    pub doubtful: Vec<TaskId>,
 }
 
 impl Reopening {
@@ -75,6 +77,7 @@ pub fn reopen(state: &State) -> Result<Reopening, NotReopened> {
     state.reopen_unreached(&unreached, &mut found);
     state.restart_summaries(&mut found);
     found.superseded = state.superseded_by(&found.restarted.iter().collect());
+    found.doubtful = state.doubtful(&found.tasks);
     Ok(found)
 }
 
@@ -131,6 +134,19 @@ impl State {
         let failed = self.tasks[task].state == TaskState::Ended(End::Failed);
         let reason = self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref());
         failed && self.asked_for_repairs(task) && reason == Some(INPUT_SHAPE)
+    }
+
+    /// Those of the reopened tasks whose last attempt may have had its effect.
+    fn doubtful(&self, reopened: &IndexSet<TaskId>) -> Vec<TaskId> {
+        let reason =
+            |task: TaskIx| self.tasks[task].failure.as_deref().and_then(|failure| failure.reason.as_deref());
+        let is_doubtful = |id: &&TaskId| {
+            let task = self.tasks.find(id);
+            task.is_some_and(|task| {
+                !self.tasks[task].succeeded() && reason(task) == Some(reason::UNKNOWN_OUTCOME)
+            })
+        };
+        reopened.iter().filter(is_doubtful).cloned().collect()
     }
 
     /// Merges that did without some outputs: these get another chance, and what followed from the merge begins anew.

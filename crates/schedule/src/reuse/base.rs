@@ -107,6 +107,10 @@ impl Reusable {
 
     /// The task of that run whose output another one may take: the one of the same name, or an item of the same fan-out.
     pub(crate) fn find(&self, task: &TaskId, now: &Fingerprint) -> Result<&Entry, Vec<Affected>> {
+        let unrecorded = now.unrecorded();
+        if !unrecorded.is_empty() {
+            return Err(unrecorded);
+        }
         let same = self.entries.get(task);
         let because = match same {
             Some(entry) if entry.output.is_none() => vec![Affected::Unfinished],
@@ -134,9 +138,12 @@ impl Reusable {
         done
     }
 
-    /// The tasks whose texts read one of these inputs of the workflow.
+    /// The tasks whose texts read one of these inputs of the workflow, or that read variables of the environment.
     pub fn readers_of(&self, inputs: &[String]) -> Vec<TaskId> {
-        let reads = |entry: &&Entry| inputs.iter().any(|name| entry.fingerprint.reads_input(name));
+        let reads = |entry: &&Entry| {
+            let fingerprint = &entry.fingerprint;
+            inputs.iter().any(|name| fingerprint.reads_input(name)) || !fingerprint.unrecorded().is_empty()
+        };
         self.entries.values().filter(reads).map(|entry| entry.task.clone()).collect()
     }
 

@@ -6,7 +6,7 @@
 
 use crate::state::TaskIx;
 use crate::view::View;
-use convoke_model::{Affected, AgentCall, AgentSettings, Assignment, Digest, Work};
+use convoke_model::{Affected, AgentCall, AgentSettings, Assignment, Digest, Work, reference};
 use convoke_plan::template::{parse_template, to_json};
 use convoke_plan::{Argument, Kind, Text};
 use serde_json::{Value, json};
@@ -21,6 +21,8 @@ pub(crate) struct Fingerprint {
     written: BTreeMap<&'static str, Digest>,
     /// Values that the texts read.
     read: BTreeMap<Read, Digest>,
+    /// Variables of the environment that it reads. Plans and journals have their names, not their values.
+    variables: BTreeSet<String>,
 }
 
 /// A value that a text reads.
@@ -57,6 +59,11 @@ impl Fingerprint {
             }
         }
         found
+    }
+
+    /// Why it cannot be said whether it is the same as another one.
+    pub fn unrecorded(&self) -> Vec<Affected> {
+        self.variables.iter().cloned().map(Affected::Environment).collect()
     }
 
     /// Whether a text reads an input of the workflow.
@@ -107,6 +114,7 @@ impl Fingerprint {
                 self.part("command", json!(call.command));
                 self.part("args", json!(call.args));
                 self.part("env", json!(call.env));
+                self.variables.extend(call.env.iter().flat_map(|(_, value)| reference::names(value)));
                 self.part("working_dir", json!(call.working_dir));
                 self.part("stdin", json!(call.stdin));
                 self.part("output", json!(call.schema));

@@ -34,8 +34,9 @@ use convoke_model::{Digest, Failure, Payload, RunStatus, Superseded, TaskId, Tim
 use convoke_plan::template::Renderer;
 use convoke_plan::{Agent, Kind, Node, NodeIx, Plan, Workflow, WorkflowIx};
 use index::{WorkflowIndex, index};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use values::Values;
 
 /// How the run ended.
@@ -93,6 +94,8 @@ pub struct State {
     pub(crate) settled: HashMap<String, Vec<String>>,
     /// Tasks for which something outside is looked up or changed right now.
     pub(crate) lookups: HashSet<TaskIx>,
+    /// What is left of the limits of tasks that stand still, because a person is asked about their work.
+    pub(crate) stopped_clocks: BTreeMap<TaskIx, Duration>,
     /// Tasks that begin anew because the run was opened again, and when that was last.
     pub(crate) restarted: HashMap<TaskId, Timestamp>,
     /// What phases came to before they began anew, each of their runs.
@@ -122,7 +125,7 @@ impl std::fmt::Debug for State {
             .field("counts", &(self.ended, self.running, self.asking, self.queued))
             .field("finished", &self.finished)
             .field("missed", &(self.missed_steps, self.missed_outputs, self.missed_goals))
-            .field("projects", &(&self.projects, &self.settled, &self.lookups))
+            .field("projects", &(&self.projects, &self.settled, &self.lookups, &self.stopped_clocks))
             .field("restarted", &(&self.restarted, &self.superseded))
             .field("guidance", &self.guidance)
             .finish_non_exhaustive()
@@ -170,6 +173,7 @@ impl State {
             projects: HashMap::default(),
             settled: HashMap::default(),
             lookups: HashSet::default(),
+            stopped_clocks: BTreeMap::new(),
             superseded: HashMap::default(),
             guidance: Vec::new(),
         }

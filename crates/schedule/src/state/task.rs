@@ -44,6 +44,8 @@ pub(crate) struct Task {
     pub cut_off: u32,
     /// Whether its last attempt was stopped in the middle and may not be repeated unasked: the next owner decides.
     pub outcome_unknown: bool,
+    /// Whether a person decides about that, though the step says `fail`: it has failed for it already.
+    pub asks_before_repeating: bool,
     /// Whether its command goes on without an engine, so that the next attempt attaches to it.
     pub detached: bool,
     /// Whether a probe is to find out what became of its last attempt.
@@ -191,6 +193,7 @@ impl Tasks {
             failures: 0,
             cut_off: 0,
             outcome_unknown: false,
+            asks_before_repeating: false,
             detached: false,
             probe: ProbeState::None,
             known_results: Vec::new(),

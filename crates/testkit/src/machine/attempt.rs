@@ -95,6 +95,7 @@ impl Machine<'_> {
             provider: "openai".into(),
             model: MODEL.into(),
             input_tokens: INPUT,
+            most_input_tokens: INPUT,
             output_tokens: OUTPUT,
             cost_micros: Some(WORST * PRICE),
             refused: Vec::new(),

@@ -39,7 +39,7 @@ impl Machine<'_> {
             Some(Answer::Queued { on }) => CapacityFact::Queued { request, on },
             Some(Answer::Unpaid { budget }) => {
                 self.tally.unpaid += 1;
-                CapacityFact::Unpaid { request, budget }
+                CapacityFact::Unpaid { request, budget, used: 0 }
             }
             Some(Answer::Never { why }) => CapacityFact::Refused { request, why },
         };
@@ -100,7 +100,7 @@ impl Machine<'_> {
         }
         for (request, budget) in self.table.unpaid(life, self.now) {
             self.tally.unpaid += 1;
-            self.say(life, What::Capacity(CapacityFact::Unpaid { request, budget }));
+            self.say(life, What::Capacity(CapacityFact::Unpaid { request, budget, used: 0 }));
         }
         self.at(next, Happening::In(life, Step::Beats));
     }

@@ -5,11 +5,10 @@
 mod forget;
 mod json;
 mod runs;
-mod set;
+pub(crate) mod set;
 mod text;
 
 pub use json::millis;
-pub use text::{lines, plain};
 
 use crate::args::{CapacityArgs, CapacityCommand, Format};
 use crate::console::Console;

@@ -1,8 +1,8 @@
 //! The shared table for people: limits, then their holders, then the waiting requests.
 
 use super::runs::Waiting;
+use crate::view::columns::Columns;
 use crate::view::format;
-use comfy_table::{Table, presets};
 use convoke_capacity::{LeaseState, ResourceView, Snapshot};
 use convoke_engine::MONEY_UNIT;
 use std::collections::BTreeMap;
@@ -24,16 +24,16 @@ const NO_LIMIT: u32 = u32::MAX;
 
 fn limits(resources: &[ResourceView]) -> String {
     let mut table =
-        plain(&["LIMIT OF", "LIMIT", "IN USE", "QUARANTINED", "LINGERING", "WAITING", "STATE", "FROM"]);
+        Columns::new(["LIMIT OF", "LIMIT", "IN USE", "QUARANTINED", "LINGERING", "WAITING", "STATE", "FROM"]);
     // A resource without a limit is worth a line only while it pauses.
     let is_unlimited = |resource: &&ResourceView| resource.limit == NO_LIMIT && resource.paused_for.is_none();
     for resource in resources.iter().filter(|resource| !is_unlimited(resource)) {
         table.add_row([
             resource.name.clone(),
             limit(resource),
-            amount(resource, resource.in_use),
-            resource.quarantined.to_string(),
-            resource.lingering.to_string(),
+            amount(&resource.name, resource.in_use.into()),
+            amount(&resource.name, resource.quarantined.into()),
+            amount(&resource.name, resource.lingering),
             resource.waiting.to_string(),
             resource
                 .paused_for
@@ -41,21 +41,23 @@ fn limits(resources: &[ResourceView]) -> String {
             resource.origin.clone(),
         ]);
     }
-    lines(&table)
+    table.text()
 }
 
 fn limit(resource: &ResourceView) -> String {
     match resource.window {
-        Some(window) => format!("{} in {}", amount(resource, resource.limit), format::duration(window)),
+        Some(window) => {
+            format!("{} in {}", amount(&resource.name, resource.limit.into()), format::duration(window))
+        }
         None if resource.limit == NO_LIMIT => "-".to_owned(),
         None => resource.limit.to_string(),
     }
 }
 
 /// An amount as people say it: dollars where money is counted.
-fn amount(resource: &ResourceView, amount: u32) -> String {
-    match resource.name.contains("(money)") {
-        true => format::money(u64::from(amount) * MONEY_UNIT),
+fn amount(of: &str, amount: u64) -> String {
+    match of.contains("(money)") {
+        true => format::money(amount * MONEY_UNIT),
         false => amount.to_string(),
     }
 }
@@ -72,29 +74,29 @@ struct Held {
 fn holders(snapshot: &Snapshot) -> Option<String> {
     let mut held: BTreeMap<(&str, u32, &str), Held> = BTreeMap::new();
     for lease in &snapshot.leases {
-        for (name, amount) in &lease.amounts {
+        for (name, count) in &lease.amounts {
             let held = held.entry((name, lease.pid, &lease.run)).or_default();
             held.label.clone_from(&lease.label);
             held.longest = held.longest.max(lease.age);
             *(match lease.state {
                 LeaseState::Quarantined => &mut held.quarantined,
                 _ => &mut held.in_use,
-            }) += amount;
+            }) += count;
         }
     }
-    let mut table = plain(&["HELD", "IN USE", "QUARANTINED", "PID", "RUN", "WORKFLOW", "LONGEST"]);
+    let mut table = Columns::new(["HELD", "IN USE", "QUARANTINED", "PID", "RUN", "WORKFLOW", "LONGEST"]);
     for ((name, pid, run), held) in &held {
         table.add_row([
             (*name).to_owned(),
-            held.in_use.to_string(),
-            held.quarantined.to_string(),
+            amount(name, held.in_use.into()),
+            amount(name, held.quarantined.into()),
             process(*pid),
             (*run).to_owned(),
             held.label.clone(),
             format::duration(held.longest),
         ]);
     }
-    (!held.is_empty()).then(|| lines(&table))
+    (!held.is_empty()).then(|| table.text())
 }
 
 fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
@@ -103,7 +105,7 @@ fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
         let entry = waiting.entry((waiter.pid, &waiter.run, wanted(&waiter.amounts))).or_default();
         *entry = (entry.0 + 1, entry.1.max(waiter.age));
     }
-    let mut table = plain(&["WAITS FOR", "DEMANDS", "PID", "RUN", "LONGEST"]);
+    let mut table = Columns::new(["WAITS FOR", "DEMANDS", "PID", "RUN", "LONGEST"]);
     for ((pid, run, wants), (demands, longest)) in &waiting {
         table.add_row([
             wants.clone(),
@@ -117,27 +119,15 @@ fn waiters(snapshot: &Snapshot, inside: &[Waiting]) -> Option<String> {
         let Waiting { pid, run, on, demands } = waiting;
         table.add_row([on.clone(), demands.to_string(), process(*pid), run.clone(), "-".to_owned()]);
     }
-    (!waiting.is_empty() || !inside.is_empty()).then(|| lines(&table))
+    (!waiting.is_empty() || !inside.is_empty()).then(|| table.text())
 }
 
 fn wanted(amounts: &[(String, u32)]) -> String {
-    let one = |(name, amount): &(String, u32)| format!("{amount} {name}");
+    let one = |(name, amount): &(String, u32)| format!("{} {name}", self::amount(name, (*amount).into()));
     amounts.iter().map(one).collect::<Vec<_>>().join(" + ")
 }
 
 /// A process that has gone has no number any more.
 pub fn process(pid: u32) -> String {
     if pid == 0 { "gone".to_owned() } else { pid.to_string() }
-}
-
-/// A table without lines, with these heads.
-pub fn plain(heads: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(heads.iter().copied());
-    table
-}
-
-/// The table's text, without what is left over at the ends of lines.
-pub fn lines(table: &Table) -> String {
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

@@ -32,11 +32,12 @@ pub fn ask(
         }
     }
     let found = convoke_engine::repeated(&scheduler, &base.events, &done);
-    permit(&found, &format!("run `{}` did this already, and it would be done again", base.run), allowed)
+    let why = format!("run `{}` did this already, and it would be done again", base.run);
+    permit(&found, &why, "--at a later point keeps what was done before it", allowed)
 }
 
 /// Goes on if there is nothing to repeat, or if repeating it is allowed.
-pub fn permit(found: &[Effect], why: &str, allowed: bool) -> Result<(), CommandFailure> {
+pub fn permit(found: &[Effect], why: &str, otherwise: &str, allowed: bool) -> Result<(), CommandFailure> {
     if found.is_empty() || allowed {
         return Ok(());
     }
@@ -56,6 +57,6 @@ pub fn permit(found: &[Effect], why: &str, allowed: bool) -> Result<(), CommandF
         }
         return Err(CommandFailure::new(Exit::Refused, "nothing was started"));
     }
-    let hint = "--repeat-effects goes on and repeats them; --at a later point keeps what was done before it";
+    let hint = format!("--repeat-effects goes on and repeats them; {otherwise}");
     Err(CommandFailure::new(Exit::Refused, words).hint(hint))
 }

@@ -71,7 +71,7 @@ fn bare(budget: &Standing, amount: u64) -> String {
 /// What happened when it was spent, or what would.
 fn follows(budget: &Standing) -> String {
     if !budget.happened.is_empty() {
-        let happened: Vec<_> = budget.happened.iter().map(|word| happened(word)).collect();
+        let happened: Vec<_> = budget.happened.iter().map(|word| happened(word, budget.audit)).collect();
         return happened.join(", then ");
     }
     let passed = budget.spent > budget.limit;
@@ -85,12 +85,13 @@ fn follows(budget: &Standing) -> String {
     }
 }
 
-fn happened(word: &str) -> &str {
+fn happened(word: &str, audit: bool) -> &str {
     match word {
         "stop" => "a call could not be paid",
         "degrade" => "a cheaper model was asked",
         "ask" => "a person was asked",
-        "report" => "passed; only reported",
+        "report" if audit => "passed; only reported",
+        "report" => "passed: a service counted more than was set aside",
         "wait" => "calls waited",
         "raise" => "a person raised it",
         other => other,
@@ -131,6 +132,10 @@ mod tests {
         assert_eq!(line(&day), expected);
         let audit = Standing { audit: true, spent: 2_000_000, ..standing() };
         assert_eq!(line(&audit), "step review: $2.00 of $1.00 (passed; only reported)");
+        let billed = vec!["report".to_owned()];
+        let beyond = Standing { spent: 1_500_000, happened: billed, ..standing() };
+        let expected = "step review: $1.50 of $1.00 (passed: a service counted more than was set aside)";
+        assert_eq!(line(&beyond), expected);
         let unknown = Standing { audit: true, spent: 0, unpriced_calls: 2, ..standing() };
         assert_eq!(line(&unknown), "step review: unknown of $1.00 (only reported)");
     }

@@ -22,14 +22,15 @@ pub const STANDARD: &str = "-";
 pub fn run(console: &Console, args: &ExportArgs) -> Result<Exit, CommandFailure> {
     let state = stored::for_writing(console)?;
     let run = stored::find(&state, &args.run)?;
-    let done = match args.file.as_os_str() == STANDARD {
+    let file = args.file.as_deref().unwrap_or(Path::new(STANDARD));
+    let done = match file.as_os_str() == STANDARD {
         true => to_standard_output(&state, &run)?,
-        false => to_file(&state, &run, &args.file)?,
+        false => to_file(&state, &run, file)?,
     };
     match args.format {
-        Format::Json if args.file.as_os_str() != STANDARD => console.json(&json!({
+        Format::Json if file.as_os_str() != STANDARD => console.json(&json!({
             "run": run,
-            "file": args.file,
+            "file": file,
             "bytes": done.bytes,
             "events": done.events,
             "blobs": done.blobs,

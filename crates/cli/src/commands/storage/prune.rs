@@ -67,7 +67,7 @@ fn record(pruned: &Pruned, policy: &Prune) -> Value {
         "removed": pruned.removed.iter().map(one).collect::<Vec<_>>(),
         "bytes": total(pruned),
         "left_bytes": pruned.left,
-        "kept": {"forked_from": pruned.bases, "busy": pruned.busy},
+        "kept": {"forked_from": pruned.bases, "busy": pruned.busy, "unfinished": pruned.unfinished},
     })
 }
 
@@ -118,6 +118,10 @@ fn remarks(pruned: &Pruned) -> Vec<String> {
     if pruned.bases > 0 {
         let (count, stay) = (plural(pruned.bases, "run"), stay(pruned.bases));
         remarks.push(format!("{count} {stay}: other runs were forked from it"));
+    }
+    if pruned.unfinished > 0 && pruned.removed.is_empty() {
+        let (count, stay) = (plural(pruned.unfinished, "run"), stay(pruned.unfinished));
+        remarks.push(format!("{count} {stay} that can be resumed; --include-unfinished removes them too"));
     }
     if pruned.busy > 0 {
         let (count, stay) = (plural(pruned.busy, "run"), stay(pruned.busy));

@@ -7,8 +7,8 @@ use crate::escape;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
+use crate::view::columns::Columns;
 use crate::view::format;
-use comfy_table::{Table, presets};
 use convoke_journal::{Blocked, RunRow, Search};
 use convoke_model::{RunStatus, Timestamp};
 use serde_json::{Value, json};
@@ -67,9 +67,7 @@ fn record(row: &RunRow, now: Timestamp) -> Value {
 }
 
 fn table(rows: &[RunRow], now: Timestamp) -> String {
-    let mut table = Table::new();
-    let header = ["RUN", "WORKFLOW", "STATUS", "STARTED", "TOOK", "TASKS", "USED"];
-    table.load_style(presets::NOTHING).set_header(header);
+    let mut table = Columns::new(["RUN", "WORKFLOW", "STATUS", "STARTED", "TOOK", "TASKS", "USED"]);
     for row in rows {
         table.add_row([
             row.id.to_string(),
@@ -81,7 +79,7 @@ fn table(rows: &[RunRow], now: Timestamp) -> String {
             format::usage(&row.usage).unwrap_or_default(),
         ]);
     }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    table.text()
 }
 
 /// `running`, `blocked (disk)`.

@@ -112,8 +112,13 @@ pub fn problems(expect: &Expect, found: &Found) -> Vec<String> {
 
 /// What would have to stand below `expect` for the run to be as expected: the way to each value that differs, and the value.
 /// Steps and words of an error are for people to say, and a status that is not written stays a success.
+/// A run that failed unexpectedly corrects nothing: what it left is no result.
 pub fn corrections(expect: &Expect, found: &Found) -> Vec<(Vec<String>, Value)> {
     let mut corrections = Vec::new();
+    let expected = expect.status.as_deref().unwrap_or("succeeded");
+    if found.unanswered || found.status != expected && found.status != "succeeded" {
+        return corrections;
+    }
     let mut correct = |key: &str, value: Value| corrections.push((vec![key.to_owned()], value));
     if expect.status.as_ref().is_some_and(|status| *status != found.status) {
         correct("status", Value::from(found.status.as_str()));
@@ -250,6 +255,19 @@ mod tests {
         let whole = found().output.unwrap();
         let corrected = corrections(&serde_json::from_value(exact).unwrap(), &found());
         assert_eq!(corrected, [(path("exact_output"), whole)]);
+    }
+
+    #[test]
+    fn a_failure_that_was_not_expected_corrects_nothing() {
+        let failed = Found { status: "failed".into(), output: Some(json!({"partial": {}})), ..found() };
+        let corrected =
+            |expect: Value, found: &Found| corrections(&serde_json::from_value(expect).unwrap(), found);
+        assert_eq!(corrected(json!({"exact_output": {"score": 9}}), &failed), []);
+        assert_eq!(corrected(json!({"output": {"score": 8}, "status": "succeeded"}), &failed), []);
+        let partial = corrected(json!({"exact_output": {"score": 9}, "status": "failed"}), &failed);
+        assert_eq!(partial.len(), 1, "what a failure leaves can be what is tested");
+        let unanswered = Found { unanswered: true, ..found() };
+        assert_eq!(corrected(json!({"output": {"score": 8}}), &unanswered), []);
     }
 
     #[test]

@@ -34,13 +34,18 @@ pub struct Candidate<'a> {
 impl Candidate<'_> {
     /// Refuses a run that must not begin or go on.
     pub fn admit(&self) -> Result<(), CommandFailure> {
-        prices::require(self.plan, self.config)?;
+        self.is_priced()?;
         self.fits_limits()?;
         resources::require(self.plan, &machine_capacity::as_set(self.config.limits.clone(), self.state))?;
         if self.cassette.is_replay() {
             return Ok(());
         }
         destinations::require(self.plan, self.config)
+    }
+
+    /// Refuses a run under a budget that cannot be kept.
+    pub fn is_priced(&self) -> Result<(), CommandFailure> {
+        prices::require(self.plan, self.config)
     }
 
     /// Tasks and iterations count from the beginning, in a run that goes on too. What its finished tasks have cost may be less
@@ -50,6 +55,11 @@ impl Candidate<'_> {
         fits_counts(self.plan, self.inputs, &found)?;
         if self.begun { Ok(()) } else { fits_budgets(self.plan, self.config, &found) }
     }
+}
+
+/// Refuses what cannot be run with these inputs, because it needs more tasks or iterations than it may have.
+pub fn require_room(plan: &Plan, inputs: &Map<String, Value>) -> Result<(), CommandFailure> {
+    fits_counts(plan, inputs, &estimate(plan, inputs))
 }
 
 /// Refuses a run that needs more tasks or iterations than it may have.

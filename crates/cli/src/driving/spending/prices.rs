@@ -8,11 +8,11 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_model::{Budget, WhenSpent};
+use convoke_plan::Plan;
 use convoke_plan::compile::{
-    Options, Unpriced, is_enforced, price_advice, unpriced, unpriced_under_budgets, unpriced_words,
-    without_model,
+    Options, Unpriced, has_price, is_enforced, price_advice, unpriced, unpriced_under_budgets,
+    unpriced_words, without_model,
 };
-use convoke_plan::{Kind, Node, Plan};
 
 /// Refuses a plan that asks a model without a price under a budget, or no model where one is needed.
 pub fn require(plan: &Plan, config: &Config) -> Result<(), CommandFailure> {
@@ -68,16 +68,12 @@ impl Configured<'_> {
         }
     }
 
-    fn covers(&self, node: &Node) -> bool {
-        self.tenant.is_none_or(|name| node.labels.tenant.as_deref() == Some(name))
-    }
-
     fn require(&self, plan: &Plan, options: &Options) -> Result<(), CommandFailure> {
-        let found = unpriced(plan, options.services, |node| self.covers(node));
+        let found = unpriced(plan, options.services, self.tenant);
         if let Some(one) = found.first() {
             return Err(refusal(&self.key("usd"), one, options));
         }
-        match self.cheaper().filter(|model| !self.is_priced(plan, model)) {
+        match self.cheaper().filter(|model| !has_price(plan, self.tenant, model)) {
             Some(model) => Err(self.unpriced_degrade(model)),
             None => Ok(()),
         }
@@ -89,14 +85,6 @@ impl Configured<'_> {
             WhenSpent::Degrade(model) => Some(model),
             _ => None,
         }
-    }
-
-    fn is_priced(&self, plan: &Plan, model: &str) -> bool {
-        let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
-        nodes.filter(|node| self.covers(node)).all(|node| match &node.kind {
-            Kind::Agent(agent) => agent.settings.pricing.get(model).is_some(),
-            _ => true,
-        })
     }
 
     fn unpriced_degrade(&self, model: &str) -> CommandFailure {

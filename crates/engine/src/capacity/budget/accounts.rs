@@ -51,6 +51,15 @@ struct Account {
     shared: Option<Arc<Shared>>,
 }
 
+/// What is to be said of a budget.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpentNote {
+    pub budget: ResourceId,
+    pub then: BudgetAction,
+    /// What all processes together have spent and set aside, where that is known.
+    pub by_all: Option<u64>,
+}
+
 /// The budget accounts of the tasks that run.
 #[derive(Debug, Default)]
 pub(crate) struct BudgetAccounts {
@@ -60,7 +69,7 @@ pub(crate) struct BudgetAccounts {
     /// What was said of budgets that are spent.
     told: HashSet<(String, BudgetAction)>,
     /// What is to be said of them.
-    to_note: Vec<(ResourceId, BudgetAction)>,
+    to_note: Vec<SpentNote>,
     /// For each budget, the word for what cannot be paid from it.
     words: HashMap<ResourceId, &'static str>,
     /// What people have allowed beyond what was stated, by the names of budgets.
@@ -137,25 +146,32 @@ impl BudgetAccounts {
         self.told.insert((name.to_owned(), then));
     }
 
-    /// A budget could not pay a call, and this follows.
-    pub fn spent(&mut self, budget: ResourceId, then: BudgetAction, governor: &Governor) {
+    /// A budget could not pay a call, and this follows. What all processes have used of it is known where they share it.
+    pub fn spent(
+        &mut self,
+        budget: ResourceId,
+        then: BudgetAction,
+        by_all: Option<u64>,
+        governor: &Governor,
+    ) {
         if self.told.insert((governor.name(budget).to_owned(), then)) {
-            self.to_note.push((budget, then));
+            self.to_note.push(SpentNote { budget, then, by_all });
         }
     }
 
-    /// Looks whether a task's call has passed a budget that only reports.
+    /// Looks whether a task's call has passed a budget: one that only reports, or any where a service has counted more than a
+    /// call could use.
     pub fn look(&mut self, task: TaskIx, governor: &mut Governor, now: Timestamp) {
         let Some(own) = self.of.get(&task).cloned() else { return };
-        for account in own.accounts().filter(|account| account.audit && !account.told_elsewhere) {
+        for account in own.accounts().filter(|account| !account.told_elsewhere) {
             if governor.spent_of(account.id, now) > governor.limit(account.id) {
-                self.spent(account.id, BudgetAction::Report, governor);
+                self.spent(account.id, BudgetAction::Report, None, governor);
             }
         }
     }
 
     /// What is to be said of budgets that are spent.
-    pub fn take_notes(&mut self) -> Vec<(ResourceId, BudgetAction)> {
+    pub fn take_notes(&mut self) -> Vec<SpentNote> {
         std::mem::take(&mut self.to_note)
     }
 
@@ -189,7 +205,7 @@ impl BudgetAccounts {
         now: Timestamp,
     ) -> Vec<Amount> {
         let Some(own) = self.of.get(&task).cloned() else { return Vec::new() };
-        let tokens = call.input_tokens.saturating_add(call.output_tokens);
+        let tokens = call.most_tokens();
         let money = own.money.iter().map(|account| (account, call.cost_micros.unwrap_or(0)));
         let counted = own.tokens.iter().map(|account| (account, tokens));
         money
@@ -206,7 +222,7 @@ impl BudgetAccounts {
     pub fn wants(&self, task: TaskIx, call: &CallDemand) -> Vec<Want> {
         let Some(own) = self.of.get(&task) else { return Vec::new() };
         let units = call.cost_micros.unwrap_or(0).div_ceil(MONEY_UNIT);
-        let tokens = call.input_tokens.saturating_add(call.output_tokens);
+        let tokens = call.most_tokens();
         let money = own.money.iter().map(|account| (account, units));
         let all = money.chain(own.tokens.iter().map(|account| (account, tokens)));
         let shared = all.filter_map(|(account, count)| Some(Want { of: account.shared.clone()?, count }));

@@ -137,7 +137,7 @@ impl Permits {
         match self.governor.demand_further(Demand { key, rank, needs }, now) {
             Ok(()) => {}
             Err(Refused::Spent { resource, then }) => match self.governor.resource(&resource) {
-                Some(budget) => self.unpaid(call, budget, then, effects),
+                Some(budget) => self.unpaid(call, budget, then, None, effects),
                 None => self.refuse(call, Err(unpaid(&resource, reason::BUDGET)), effects),
             },
             Err(refused) => self.refuse(call, Err(too_much(&refused)), effects),

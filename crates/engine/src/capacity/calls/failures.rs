@@ -6,7 +6,8 @@ use convoke_model::{Class, Failure, reason};
 use convoke_plan::{Kind, Node};
 
 pub(super) fn unpaid(budget: &str, word: &str) -> Failure {
-    let hint = "raise the budget, or lower max_tokens; then: convoke resume RUN --accept-changes";
+    let hint =
+        "raise the budget, shorten the prompt or lower max_tokens; then: convoke resume RUN --accept-changes";
     Failure::new(Class::Budget, format!("the {budget} cannot pay another call")).reason(word).hint(hint)
 }
 

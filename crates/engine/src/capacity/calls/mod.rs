@@ -132,7 +132,7 @@ impl Call {
         let (demand, _) = self.asked.as_ref()?;
         Some(Usage {
             calls: 1,
-            input_tokens: demand.input_tokens,
+            input_tokens: demand.most_input_tokens,
             output_tokens: demand.output_tokens,
             cost_micros: demand.cost_micros.unwrap_or(0),
             unpriced_calls: u64::from(demand.cost_micros.is_none()),

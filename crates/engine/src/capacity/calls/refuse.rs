@@ -18,6 +18,7 @@ impl Permits {
         call: CallNo,
         on: ResourceId,
         then: WhenSpent,
+        by_all: Option<u64>,
         effects: &mut Vec<Effect>,
     ) {
         let name = self.governor.name(on).to_owned();
@@ -28,15 +29,15 @@ impl Permits {
             WhenSpent::Ask => (BudgetAction::Ask, Err(unpaid(&name, reason::BUDGET_ASK))),
             _ => (BudgetAction::Stop, Err(unpaid(&name, self.accounts.word(on)))),
         };
-        self.accounts.spent(on, follows, &self.governor);
+        self.accounts.spent(on, follows, by_all, &self.governor);
         self.refuse(call, answer, effects);
     }
 
-    /// A budget that all processes share cannot pay a call.
-    pub(crate) fn unpaid_by_all(&mut self, call: CallNo, budget: &str, effects: &mut Vec<Effect>) {
+    /// A budget that all processes share cannot pay a call: they have used so much of it.
+    pub(crate) fn unpaid_by_all(&mut self, call: CallNo, budget: &str, used: u64, effects: &mut Vec<Effect>) {
         let known = self.governor.resource(budget);
         match known.and_then(|budget| Some((budget, self.governor.when_spent(budget)?))) {
-            Some((budget, then)) => self.unpaid(call, budget, then, effects),
+            Some((budget, then)) => self.unpaid(call, budget, then, Some(used), effects),
             None => self.refuse(call, Err(unpaid(budget, reason::BUDGET)), effects),
         }
     }

@@ -53,8 +53,8 @@ impl SharedState {
     fn request(&self, request: RequestNo, wants: Vec<Want>) -> bool {
         let answer = self.insist(|table| {
             let wanted = self.named(table, &wants)?;
-            if let Some(budget) = self.is_spent(table, &wants)? {
-                return Ok(Begun::Unpaid(budget));
+            if let Some((budget, used)) = self.is_spent(table, &wants)? {
+                return Ok(Begun::Unpaid(budget, used));
             }
             match table.reserve(&wanted, self.ttl)? {
                 Reserved::Granted(lease) => Ok(Begun::Granted(lease)),
@@ -79,9 +79,9 @@ impl SharedState {
                 }
                 self.tell(CapacityFact::Queued { request, on });
             }
-            Some(Ok(Begun::Unpaid(budget))) => {
+            Some(Ok(Begun::Unpaid(budget, used))) => {
                 self.pending().need_no_place(&wants);
-                self.tell(CapacityFact::Unpaid { request, budget });
+                self.tell(CapacityFact::Unpaid { request, budget, used });
             }
             Some(Err(error)) if error.may_pass() => {
                 self.pending().put_back(request, wants);
@@ -115,12 +115,13 @@ impl SharedState {
         }
     }
 
-    /// The budget among what is wanted that is spent: what was used of it does not come back today.
-    fn is_spent(&self, table: &Capacity, wants: &[Want]) -> Result<Option<String>, Error> {
+    /// The budget among what is wanted that is spent, and how much of it is used: what was spent does not come back today.
+    fn is_spent(&self, table: &Capacity, wants: &[Want]) -> Result<Option<(String, u64)>, Error> {
         for want in wants.iter().filter(|want| want.of.says_spent) {
             let view = table.in_force(self.id(table, want)?)?;
             if view.lingering + want.count > u64::from(view.limit) {
-                return Ok(Some(want.of.name.clone()));
+                let used = view.lingering + u64::from(view.in_use) + u64::from(view.quarantined);
+                return Ok(Some((want.of.name.clone(), used * unit(want.of.counts))));
             }
         }
         Ok(None)
@@ -131,9 +132,9 @@ impl SharedState {
         let waiting: Vec<_> =
             self.unpaid().iter().map(|(request, wants)| (*request, wants.clone())).collect();
         for (request, wants) in waiting {
-            if let Some(Ok(Some(budget))) = self.insist(|table| self.is_spent(table, &wants)) {
+            if let Some(Ok(Some((budget, used)))) = self.insist(|table| self.is_spent(table, &wants)) {
                 self.withdraw(request);
-                self.tell(CapacityFact::Unpaid { request, budget });
+                self.tell(CapacityFact::Unpaid { request, budget, used });
             }
         }
     }
@@ -212,7 +213,7 @@ impl SharedState {
 enum Begun {
     Granted(Lease),
     Queued(String),
-    Unpaid(String),
+    Unpaid(String, u64),
 }
 
 /// The name of a resource in the table, which has room for short ones: a long one is cut and told apart by its digest.

@@ -226,6 +226,7 @@ mod tests {
             provider: "openai".into(),
             model: "gpt-5".into(),
             input_tokens,
+            most_input_tokens: input_tokens,
             output_tokens: 10,
             cost_micros: None,
             refused: Vec::new(),

@@ -36,6 +36,13 @@ impl Cuts {
         }
     }
 
+    /// A process that states no bound of its own takes nothing.
+    fn note_concurrency(&mut self, stated: Option<u64>, caps: &Caps) {
+        if let Some(granted) = caps.concurrent {
+            self.note("limits.max_concurrency", stated, granted, None);
+        }
+    }
+
     fn words(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|cut| {
             let (bound, stated, granted) = (cut.bound, cut.stated, cut.granted);
@@ -71,7 +78,7 @@ pub(in crate::compile) fn of_source(workflow: &source::Workflow, caps: &Caps) ->
         }
     }
     let limit = workflow.limits.max_concurrency.as_ref().map(|limit| limit.value);
-    cuts.note("limits.max_concurrency", limit, caps.concurrent.unwrap_or(u32::MAX), None);
+    cuts.note_concurrency(limit, caps);
     let stated = workflow.pipeline.as_ref().and_then(|pipeline| pipeline.violation);
     cuts.words().chain(stated.and_then(|stated| another_mode(stated, caps))).collect()
 }
@@ -93,7 +100,7 @@ pub(in crate::compile) fn of_plan(workflow: &Workflow, caps: &Caps) -> Vec<Strin
         }
     }
     let limit = workflow.limits.max_concurrency.map_or(NONE, u64::from);
-    cuts.note("limits.max_concurrency", Some(limit), caps.concurrent.unwrap_or(u32::MAX), None);
+    cuts.note_concurrency(Some(limit), caps);
     let before = workflow.pipeline.as_ref().map(|pipeline| pipeline.violation);
     let tighter = caps.violation == Some(Violation::HardAbort);
     let mode = before.filter(|_| tighter).and_then(|before| another_mode(before, caps));

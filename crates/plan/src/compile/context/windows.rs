@@ -6,7 +6,7 @@
 //! file states holds for any of them. Graders and repairers get requests of their own, which `agent` measures by their windows.
 
 use super::super::{Degrade, DegradeOf, Options};
-use crate::plan::{Agent, Kind, Node, NodeIx, Plan, Text, WorkflowIx, nodes_below, nodes_in};
+use crate::plan::{Agent, Kind, NodeIx, Plan, Text, WorkflowIx, nodes_below, nodes_in, nodes_of_tenant};
 use convoke_model::catalog::known_window;
 use convoke_model::{Budget, Capabilities, WhenSpent, WindowSource};
 use std::collections::HashMap;
@@ -80,8 +80,10 @@ fn cheaper_models(plan: &Plan, options: &Options) -> HashMap<(WorkflowIx, NodeIx
         }
     }
     for degrade in options.degrades.iter().filter(|degrade| binds(degrade, plan)) {
-        let mut nodes = nodes_in(plan, WorkflowIx(0));
-        nodes.retain(|(workflow, at)| covers(degrade, plan.workflow(*workflow).node(*at)));
+        let nodes = match &degrade.of {
+            DegradeOf::Tenant(name) => nodes_of_tenant(plan, name),
+            DegradeOf::Day | DegradeOf::Run => nodes_in(plan, WorkflowIx(0)),
+        };
         add(&degrade.model, nodes);
     }
     models
@@ -97,11 +99,4 @@ fn goes_on_with(budget: &Budget) -> Option<&str> {
 /// A budget of the configuration for runs is of use only where the file has none.
 fn binds(degrade: &Degrade, plan: &Plan) -> bool {
     degrade.of != DegradeOf::Run || plan.root().limits.budget.is_none()
-}
-
-fn covers(degrade: &Degrade, node: &Node) -> bool {
-    match &degrade.of {
-        DegradeOf::Tenant(name) => node.labels.tenant.as_deref() == Some(name),
-        DegradeOf::Day | DegradeOf::Run => true,
-    }
 }

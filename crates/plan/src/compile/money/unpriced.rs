@@ -4,7 +4,9 @@
 //! rendered is not known here: its call is refused when it is made.
 
 use super::super::Services;
-use crate::plan::{Agent, Kind, Node, NodeIx, Plan, Text, WorkflowIx, nodes_below, nodes_in};
+use crate::plan::{
+    Agent, Kind, Node, NodeIx, Plan, Text, WorkflowIx, nodes_below, nodes_in, nodes_of_tenant,
+};
 use convoke_model::{Budget, ProviderSettings};
 use std::collections::HashSet;
 
@@ -95,15 +97,24 @@ fn asked_at(plan: &Plan, services: Services, places: Vec<(WorkflowIx, NodeIx)>) 
     found
 }
 
-/// Those of all nodes that are meant.
-pub fn unpriced<'a>(
-    plan: &'a Plan,
-    services: Services,
-    is_meant: impl Fn(&Node) -> bool,
-) -> Vec<Unpriced<'a>> {
-    let mut found = unpriced_in(plan, services, WorkflowIx(0));
-    found.retain(|one| is_meant(one.node));
-    found
+/// Those that a tenant is charged for; of a whole plan where no tenant is meant.
+pub fn unpriced<'a>(plan: &'a Plan, services: Services, tenant: Option<&str>) -> Vec<Unpriced<'a>> {
+    asked_at(plan, services, charged(plan, tenant))
+}
+
+/// Whether every agent that a tenant is charged for, or every one, has a price of a model that a budget goes on with.
+pub fn has_price(plan: &Plan, tenant: Option<&str>, model: &str) -> bool {
+    charged(plan, tenant).into_iter().all(|(workflow, ix)| match &plan.workflow(workflow).node(ix).kind {
+        Kind::Agent(agent) => agent.settings.pricing.get(model).is_some(),
+        _ => true,
+    })
+}
+
+fn charged(plan: &Plan, tenant: Option<&str>) -> Vec<(WorkflowIx, NodeIx)> {
+    match tenant {
+        Some(tenant) => nodes_of_tenant(plan, tenant),
+        None => nodes_in(plan, WorkflowIx(0)),
+    }
 }
 
 /// The models that an agent may ask, as far as their names are known; the first is its own.
