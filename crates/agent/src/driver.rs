@@ -5,7 +5,8 @@ use crate::talk::Talk;
 use crate::{Commands, EngineLink, Programmer, Programs, Provider, Providers, Toolbox, probe, script, tool};
 use convoke_failpoint::failpoint;
 use convoke_model::{
-    AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, Usage, Work, reason,
+    AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, TRACEPARENT, Usage, Work,
+    reason,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -100,7 +101,8 @@ impl Attempts {
         link: &dyn EngineLink,
         cancel: CancellationToken,
     ) -> AttemptEnd {
-        let (step, call) = (&assignment.step, &*placed(call, assignment.contract.as_deref()));
+        let (step, call) = (&assignment.step, placed(call, assignment.contract.as_deref()));
+        let call = &*traced(call, assignment.trace.as_deref());
         let result = match self.commands.run(call, cancel, link).await {
             Ok(result) => result,
             // Nothing is left that says how the command ended, or whether it did.
@@ -129,6 +131,14 @@ pub(crate) fn placed<'a>(call: &'a ScriptCall, contract: Option<&Contract>) -> C
         Some(folder) => Cow::Owned(ScriptCall { working_dir: Some(folder), ..call.clone() }),
         None => Cow::Borrowed(call),
     }
+}
+
+/// The call whose command is told the span of its attempt, where there is one. What the author gives it stands.
+fn traced<'a>(mut call: Cow<'a, ScriptCall>, trace: Option<&str>) -> Cow<'a, ScriptCall> {
+    if let Some(trace) = trace.filter(|_| !call.env.iter().any(|(name, _)| name == TRACEPARENT)) {
+        call.to_mut().env.push((TRACEPARENT.to_owned(), trace.to_owned()));
+    }
+    call
 }
 
 pub(crate) fn unused(failure: Failure) -> AttemptEnd {

@@ -32,7 +32,7 @@ mod transcript;
 mod turn_log;
 mod wording;
 
-use asking::{account, admission, ask, fallback, refusals, window};
+use asking::{account, admission, ask, fallback, refusals, told, window};
 use judging::{answer, grade, judge, repair};
 use tooling::{calls, offer, shelf, tool, tool_names, toolbox};
 

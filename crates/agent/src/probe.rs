@@ -67,6 +67,10 @@ impl Sink for Processes<'_> {
             self.0.report(report);
         }
     }
+
+    fn starts_until(&self) -> Option<std::time::Instant> {
+        self.0.starts_until()
+    }
 }
 
 async fn command(

@@ -104,6 +104,8 @@ pub struct Request<'a> {
     pub secrets: &'a [String],
     /// Masks what the provider hands to the model besides the messages; `redaction`, which masks the messages, sets it.
     pub mask: Option<Arc<dyn Mask>>,
+    /// The span of the attempt, for a coding agent; see [`Assignment::trace`](convoke_model::Assignment::trace).
+    pub trace: Option<&'a str>,
     /// The step's name.
     pub step: &'a str,
     /// What the answer is for.

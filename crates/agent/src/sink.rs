@@ -2,13 +2,19 @@
 //!
 //! Reports are facts for the watchers and for the governor; nothing that the attempt does depends on them.
 
-use convoke_model::{EffectCommit, Usage};
+use convoke_model::{EffectCommit, ModelCall, Usage};
 use serde::{Deserialize, Serialize};
+use std::time::Instant;
 
 /// Takes reports. Must not block.
 pub trait Sink: Send + Sync {
     /// Takes one report.
     fn report(&self, report: Report);
+
+    /// Until when this process is sure to drive the run: nothing may be started in its name later. `None`: no such limit.
+    fn starts_until(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// Something that an attempt has to say before its end.
@@ -48,6 +54,8 @@ pub enum Report {
     },
     /// The outcome of a claimed call is known.
     EffectCommitted(EffectCommit),
+    /// A model call has ended; told where the assignment is [traced](convoke_model::Assignment::trace).
+    ModelCalled(Box<ModelCall>),
     /// A tool is about to be called; shown and forgotten.
     ToolStarted {
         /// The tool, as the model knows it.

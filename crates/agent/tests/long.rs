@@ -289,6 +289,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         kept: Vec::new(),
     };
     Assignment {
+        trace: None,
         task: TaskId("a".into()),
         key: "k".into(),
         attempt: 1,

@@ -232,6 +232,7 @@ fn assignment(case: &Case) -> Assignment {
         kept: Vec::new(),
     };
     Assignment {
+        trace: None,
         task: TaskId("a".into()),
         key: "k".into(),
         attempt: 1,

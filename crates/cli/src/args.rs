@@ -14,6 +14,8 @@ mod goal;
 mod inspecting;
 mod prices;
 mod running;
+mod serving;
+mod telling;
 mod tooling;
 mod values;
 
@@ -28,6 +30,8 @@ pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{
     AnswerArgs, AttachArgs, ForkArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs,
 };
+pub use serving::{RoleChoice, ServeArgs, ServeCommand, TokenCommand};
+pub use telling::{FollowArgs, MetricsArgs, MetricsFormat};
 pub use tooling::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
     ProjectAction, ProjectArgs,
@@ -75,6 +79,9 @@ pub struct Global {
     /// Say nothing but errors
     #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub silent: bool,
+    /// How what happens is told on standard error
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
     /// Where runs are kept
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
@@ -106,6 +113,16 @@ pub enum ColorChoice {
     Never,
 }
 
+/// How what happens is told on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs: one JSON object a line
+    Json,
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -134,6 +151,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Watch a run that goes on in the background, answer its gates, and end as it ends
     Attach(AttachArgs),
+    /// Show the runs of every process in a browser, and over HTTP
+    Serve(ServeArgs),
     /// Show a run, or one task of it with its prompt, attempts and output
     Show(ShowArgs),
     /// Show every limit that processes share, with holders and waiting runs, or change one
@@ -150,8 +169,12 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Bring a damaged run back to its longest beginning that verifies; the damaged files are kept
     Repair(RepairArgs),
-    /// Write a whole run to one file, verified, to be moved or kept
+    /// Write a whole run to one file, verified, to be moved or kept; or send its trace to a receiver
     Export(ExportArgs),
+    /// Deliver traces and notices of all runs to the receivers that the configuration names
+    Follow(FollowArgs),
+    /// Print numbers about all runs for Prometheus
+    Metrics(MetricsArgs),
     /// Take in a run that was exported, after everything in it was verified
     Import(ImportArgs),
     /// Remove runs that have ended, by age, count, size and status

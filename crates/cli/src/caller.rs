@@ -43,6 +43,7 @@ fn changes_a_run(command: &Command) -> Option<&'static str> {
         Command::Guide(_) => Some("guide"),
         Command::Resume(args) if args.flags.skip_gates => Some("resume --skip-gates"),
         Command::Resume(args) if args.accept_changes => Some("resume --accept-changes"),
+        Command::Serve(_) => Some("serve"),
         Command::Repair(_) => Some("repair"),
         Command::Prune(_) => Some("prune"),
         Command::Capacity(args) if matches!(args.command, Some(CapacityCommand::Set(_))) => {

@@ -8,10 +8,15 @@ use indexmap::IndexMap;
 /// Keys that change nothing about a run's work.
 const ASIDE: [&str; 3] = ["state_dir", "color", "run.quiet"];
 
+/// Tables of such keys: what others are told. Addresses in them may be secrets, and a journal is kept.
+const ASIDE_TABLES: [&str; 2] = ["notify.", "telemetry."];
+
 /// What a run remembers: each value that is not a default.
 pub fn stated(config: &Config) -> IndexMap<String, String> {
     let entries = config.entries.iter().filter(|entry| entry.origin != Origin::Default);
-    let entries = entries.filter(|entry| !ASIDE.contains(&entry.key.as_str()));
+    let is_aside =
+        |key: &str| ASIDE.contains(&key) || ASIDE_TABLES.iter().any(|table| key.starts_with(table));
+    let entries = entries.filter(|entry| !is_aside(&entry.key));
     entries.map(|entry| (entry.key.clone(), shown(entry))).collect()
 }
 
@@ -45,7 +50,10 @@ pub fn is_secret(entry: &Entry) -> bool {
     // An address may hold a user's name and password.
     let with_user =
         entry.key.ends_with("url") && matches!(&entry.value, Scalar::Text(text) if text.contains('@'));
-    (entry.key.ends_with("api_key") || private || with_user) && !reference
+    // Whoever knows the address of a webhook can post to it.
+    let webhook = entry.key.starts_with("notify.webhooks.")
+        && [".url", ".secret"].iter().any(|end| entry.key.ends_with(end));
+    (entry.key.ends_with("api_key") || private || with_user || webhook) && !reference
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 /// Comes before the name of a run that is ready. No output of ours begins so.
-const READY: char = '\0';
+pub const READY: char = '\0';
 
 /// Starts the same command as a process of its own, and waits until its run is ready or refused.
 pub fn start(words: impl Iterator<Item = OsString>) -> Result<ExitCode, CommandFailure> {

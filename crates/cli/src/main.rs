@@ -14,6 +14,7 @@ mod driving;
 mod env;
 mod exit;
 mod failure;
+mod following;
 mod gate;
 mod given;
 mod notifying;
@@ -21,6 +22,7 @@ mod plan_text;
 mod printing;
 mod retention;
 mod reusing;
+mod serving;
 mod short_history;
 mod stored;
 mod subject;
@@ -28,7 +30,7 @@ mod view;
 mod watch;
 
 use given::{given_plan, goal_request, inputs, presets, sources};
-use printing::{advice, console, diagnostics, difference, escape, paint, stdio};
+use printing::{advice, console, diagnostics, difference, escape, json_log, paint, stdio};
 
 use clap::Parser;
 use std::ffi::OsString;
@@ -49,6 +51,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code,
     };
+    if cli.global.log_format == Some(args::LogFormat::Json) {
+        json_log::switch_on();
+    }
     let console = match console::Console::open(&cli.global) {
         Ok(console) => console,
         Err(failure) => return end_badly(&failure, paint::Paint::off()),

@@ -3,12 +3,13 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate::{self, Gates, Question};
+use crate::gate;
 use crate::short_history::ShortHistory;
 use convoke_journal::{Error, Index, Owner, Reader, RunRow, Search, StateDir};
 use convoke_model::{
     AnswerOrigin, AnswerSource, Ask, GateId, JsonText, Payload, RunId, Stamped, TaskId, Timestamp,
 };
+use convoke_view::{Gates, Question};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -202,7 +203,7 @@ impl Stored {
             None => *question.id.task.0 == *name,
         };
         // Of each task that asked, all questions: an answer to an earlier one is told what became of that.
-        let asked = gate::all_questions(&self.events);
+        let asked = convoke_view::all_questions(&self.events);
         let Some(question) = asked.iter().rev().find(is_meant) else {
             return NoQuestion::Unknown;
         };

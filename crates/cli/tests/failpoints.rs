@@ -5,114 +5,51 @@
 //! place with a process that dies there, the first and the last time that the place is reached. What the journals held after
 //! the death must be the beginning of what they hold at the end; the result must be the undisturbed one.
 //!
-//!     CONVOKE_FAILPOINT_SWEEP=all cargo nextest run -p convoke failpoints:: --no-capture
+//!     CONVOKE_FAILPOINT_SWEEP=all cargo test -p convoke --test all failpoints:: -- --nocapture
 //!
-//! kills at every place of every scenario, and says the counts; a sample by a seed unless told. `CONVOKE_FAILPOINT_SWEEP=NAME` kills
-//! at the places whose names begin so, `CONVOKE_FAILPOINT_SCENARIO=NAME` plays one scenario, `CONVOKE_SEED=N` takes the same sample again.
-#![allow(clippy::print_stderr, reason = "a sweep says its seed and its counts")]
+//! kills at every place of every scenario, says the counts, and fails unless a process has died at every place; a sample by a
+//! seed unless told. `CONVOKE_FAILPOINT_SWEEP=NAME` kills at the places whose names begin so, `CONVOKE_FAILPOINT_SCENARIO=NAME` plays one
+//! scenario, `CONVOKE_FAILPOINT_AT_ONCE=N` so many at once, `CONVOKE_SEED=N` takes the same sample again. With
+//! `CONVOKE_FAILPOINT_KEPT=FOLDER` a sweep that was cut off goes on (`tally`).
+#![allow(clippy::print_stderr, reason = "a sweep says its counts")]
 
 mod commands;
+mod copies;
 mod driver;
+mod extent;
+mod handovers;
 mod judge;
+mod leftovers;
 mod scenarios;
+mod tally;
+mod troubles;
 
-use crate::support::random::{Random, fresh_seed, number};
+use crate::support::random::number;
 use convoke_failpoint::NAMES;
 use driver::{Death, Driver};
-use judge::{Usual, judge};
+use extent::Extent;
+use judge::Usual;
 use scenarios::Scenario;
 use std::collections::BTreeSet;
-use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
+use tally::{Kept, Tally};
 
-/// Deaths of each scenario in a sample.
-const FEW: u64 = 2;
+/// Scenarios that are played at once, unless told otherwise: each waits more than it works.
+const AT_ONCE: u64 = 2;
 
-/// One of so many scenarios of commands is in a sample.
-const ONE_OF: u64 = 4;
-
-/// What is tried.
-enum Extent {
-    Sample(Random),
-    All,
-    Named(String),
-}
-
-impl Extent {
-    fn told() -> Extent {
-        match std::env::var("CONVOKE_FAILPOINT_SWEEP") {
-            Ok(all) if all == "all" => Extent::All,
-            Ok(name) => Extent::Named(name),
-            Err(_) => {
-                let seed = number("CONVOKE_SEED").unwrap_or_else(fresh_seed);
-                eprintln!("CONVOKE_SEED={seed}");
-                Extent::Sample(Random(seed))
-            }
-        }
-    }
-
-    /// Whether the next scenario of commands is tried.
-    fn takes_part(&mut self) -> bool {
-        match self {
-            Extent::Sample(random) => random.below(ONE_OF) == 0,
-            _ => true,
-        }
-    }
-
-    /// Of all deaths that a play can have, those that are tried.
-    fn pick(&mut self, counts: &[u64]) -> Vec<Death> {
-        let reached = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        let deaths = |(place, count): (usize, &u64)| {
-            [1, *count]
-                .into_iter()
-                .collect::<BTreeSet<_>>()
-                .into_iter()
-                .map(move |time| Death { place, time })
-        };
-        let all: Vec<Death> = reached.flat_map(deaths).collect();
-        match self {
-            Extent::All => all,
-            Extent::Named(name) => {
-                all.into_iter().filter(|death| NAMES[death.place].starts_with(name.as_str())).collect()
-            }
-            Extent::Sample(random) => {
-                let pick = |_| all.get(random.below(all.len().max(1) as u64) as usize).copied();
-                (0..FEW).filter_map(pick).collect()
-            }
-        }
-    }
-}
-
-/// What a sweep has done.
-#[derive(Default)]
-struct Tally {
-    plays: u64,
-    deaths: u64,
-    /// The places at which a process has died.
-    died_at: BTreeSet<usize>,
-    violations: Vec<String>,
-}
-
-impl Tally {
-    /// Plays with deaths, judges, and notes what came of it; all violations of a sweep are wanted, not the first one.
-    fn play(&mut self, scenario: &Scenario, usual: &Usual, deaths: &[Death]) -> Option<Driver> {
-        self.plays += 1;
-        let played = std::panic::catch_unwind(AssertUnwindSafe(|| play(scenario, usual, deaths)));
-        let names: Vec<_> = deaths.iter().map(|death| death.target()).collect();
-        let driver = played.map_err(|_| self.violations.push(format!("{} {names:?}", scenario.name))).ok()?;
-        self.deaths += driver.died.len() as u64;
-        self.died_at.extend(driver.died.iter().map(|death| death.place));
-        Some(driver)
-    }
-
-    fn close(self, what: &str) -> BTreeSet<usize> {
-        let Tally { plays, deaths, died_at, violations } = self;
-        let (places, all, wrong) = (died_at.len(), NAMES.len(), violations.len());
-        eprintln!("{what}: {plays} plays, {deaths} deaths at {places} of {all} places, {wrong} violations");
-        assert_eq!(violations, [""; 0], "what was promised was broken");
-        died_at
-    }
-}
+/// Scenarios whose test waits for a script, or has it succeed at once: it must not die with its supervisor.
+const WAITS: [&str; 8] = [
+    "stop",
+    "interrupt",
+    "detach",
+    "queue",
+    "busy journal",
+    "accept changes",
+    "cancellation",
+    "dead claimant",
+];
 
 fn undisturbed(scenario: &Scenario) -> Usual {
     let mut driver = Driver::new(scenario.name, (scenario.world)(), &[]);
@@ -120,68 +57,100 @@ fn undisturbed(scenario: &Scenario) -> Usual {
     Usual::of(&driver, result)
 }
 
-fn play(scenario: &Scenario, usual: &Usual, deaths: &[Death]) -> Driver {
-    let mut driver = Driver::new(scenario.name, (scenario.world)(), deaths);
-    let result = (scenario.play)(&mut driver);
-    judge(&driver, usual, &result, &scenario.calls);
-    driver
-}
-
-fn sweep(scenario: &Scenario, extent: &mut Extent, tally: &mut Tally) {
+fn sweep(scenario: &Scenario, extent: &Extent, tally: &mut Tally) {
     let usual = undisturbed(scenario);
-    let (deaths, wrong, begun) = (tally.deaths, tally.violations.len(), Instant::now());
-    // A script for which a test waits, or that is to succeed at once, must not die with its supervisor.
-    let waits =
-        ["stop", "interrupt", "detach", "queue", "busy journal", "accept changes"].contains(&scenario.name);
+    let (mut kept, mut own, begun) = (Kept::of(scenario.name), Tally::default(), Instant::now());
+    let waits = WAITS.contains(&scenario.name);
     let is_tried = |place: usize| {
         if waits && NAMES[place].starts_with("supervisor.") {
             return false;
         }
         scenario.only.is_empty() || scenario.only.iter().any(|name| NAMES[place].starts_with(name))
     };
-    let counts: Vec<u64> = usual
-        .counts
-        .iter()
-        .enumerate()
-        .map(|(place, count)| if is_tried(place) { *count } else { 0 })
-        .collect();
-    for death in extent.pick(&counts) {
-        tally.play(scenario, &usual, &[death]);
+    let counts = usual.counts.iter().enumerate();
+    let counts: Vec<u64> = counts.map(|(place, count)| if is_tried(place) { *count } else { 0 }).collect();
+    for death in extent.pick(scenario.name, &counts) {
+        if !own.knows(&[death], &kept) {
+            own.play(scenario, &usual, &[death], &mut kept);
+        }
+    }
+    if matches!(extent, Extent::All) && own.violations.is_empty() {
+        kept.close();
     }
     let reached = usual.counts.iter().filter(|count| **count > 0).count();
-    let (deaths, wrong) = (tally.deaths - deaths, tally.violations.len() - wrong);
+    let (deaths, places, wrong) = (own.deaths, own.died_at.len(), own.violations.len());
     let (name, took) = (scenario.name, begun.elapsed());
-    eprintln!("{name}: {reached} places reached, {deaths} deaths, {wrong} violations in {took:.0?}");
+    eprintln!(
+        "{name}: {reached} places reached, {deaths} deaths at {places} places, {wrong} violations in {took:.0?}"
+    );
+    tally.add(own);
 }
 
-fn chosen(scenario: &Scenario) -> bool {
-    std::env::var("CONVOKE_FAILPOINT_SCENARIO").map_or(true, |name| name == scenario.name)
+/// Does all of the work on a few threads.
+fn at_once<T: Sync>(work: &[T], perform: impl Fn(&T, &mut Tally) + Sync) -> Tally {
+    let threads = number("CONVOKE_FAILPOINT_AT_ONCE").unwrap_or(AT_ONCE).max(1);
+    let next = AtomicUsize::new(0);
+    let each = || {
+        let mut tally = Tally::default();
+        while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+            perform(one, &mut tally);
+        }
+        tally
+    };
+    let mut all = Tally::default();
+    thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(each)).collect();
+        for thread in running {
+            all.add(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+    });
+    all
+}
+
+/// What people do to runs, and what becomes of them.
+fn of_commands() -> Vec<fn() -> Scenario> {
+    [commands::all(), troubles::all(), copies::all(), leftovers::all(), handovers::all()].concat()
+}
+
+/// The scenarios that are played.
+fn chosen(extent: &Extent) -> Vec<fn() -> Scenario> {
+    let mut all = scenarios::reference();
+    all.extend(of_commands().into_iter().filter(|make| extent.takes(make().name)));
+    if !matches!(extent, Extent::Sample(_)) {
+        all.extend(troubles::slow());
+    }
+    if let Ok(name) = std::env::var("CONVOKE_FAILPOINT_SCENARIO") {
+        all.retain(|make| make().name == name);
+    }
+    all
 }
 
 #[test]
 fn a_death_at_any_place_loses_nothing_and_repeats_nothing() {
-    let (mut extent, mut tally) = (Extent::told(), Tally::default());
-    for scenario in scenarios::reference().iter().filter(|one| chosen(one)) {
-        sweep(scenario, &mut extent, &mut tally);
-    }
-    for scenario in commands::all().iter().filter(|one| chosen(one)) {
-        if extent.takes_part() {
-            sweep(scenario, &mut extent, &mut tally);
-        }
-    }
-    if !matches!(extent, Extent::Sample(_)) {
-        // These take seconds each.
-        for scenario in [commands::busy_journal(), commands::take_over(), commands::long_journal()]
-            .iter()
-            .filter(|one| chosen(one))
-        {
-            sweep(scenario, &mut extent, &mut tally);
-        }
-    }
-    let whole = matches!(extent, Extent::All) && std::env::var_os("CONVOKE_FAILPOINT_SCENARIO").is_none();
+    let extent = Extent::told();
+    let scenarios = chosen(&extent);
+    assert!(!scenarios.is_empty(), "no scenario has this name");
+    let tally = at_once(&scenarios, |make, tally| sweep(&make(), &extent, tally));
     let died_at = tally.close("all scenarios");
-    let missed = (0..NAMES.len()).filter(|place| whole && !died_at.contains(place)).map(|place| NAMES[place]);
-    assert_eq!(missed.collect::<Vec<_>>(), [""; 0], "a process has died at every place");
+    if matches!(extent, Extent::All) {
+        every_place_was_died_at(died_at);
+    }
+}
+
+/// Once all scenarios were played, by this process or by others whose files are kept.
+fn every_place_was_died_at(mut died_at: BTreeSet<String>) {
+    if std::env::var_os("CONVOKE_FAILPOINT_SCENARIO").is_some() {
+        let all = [scenarios::reference(), of_commands(), troubles::slow()].concat();
+        let all: Vec<Kept> = all.into_iter().map(|make| Kept::read(make().name)).collect();
+        let missing = all.iter().filter(|kept| !kept.is_whole).count();
+        if missing > 0 {
+            return eprintln!("{missing} of {} scenarios are not on record as played", all.len());
+        }
+        died_at.extend(all.iter().flat_map(Kept::died_at));
+    }
+    let missed = NAMES.iter().filter(|name| !died_at.contains(**name));
+    assert_eq!(missed.collect::<Vec<_>>(), [&""; 0], "a process has died at every place");
+    eprintln!("a process has died at each of {} places", NAMES.len());
 }
 
 /// How often recovery dies at one and the same place before it is let be.
@@ -189,18 +158,23 @@ const AGAIN: usize = 4;
 
 #[test]
 fn a_death_of_recovery_itself_loses_nothing_and_repeats_nothing() {
-    let (mut extent, mut tally) = (Extent::told(), Tally::default());
-    let scenario = scenarios::small();
-    let usual = undisturbed(&scenario);
-    for first in extent.pick(&usual.counts) {
-        let Some(recovery) = tally.play(&scenario, &usual, &[first]) else { continue };
-        for second in extent.pick(&recovery.counted()) {
-            tally.play(&scenario, &usual, &[first, second]);
+    let extent = Extent::told();
+    let usual = undisturbed(&scenarios::small());
+    let firsts: Vec<(usize, Death)> = extent.pick("small", &usual.counts).into_iter().enumerate().collect();
+    let tally = at_once(&firsts, |(number, first), tally| {
+        let scenario = scenarios::small();
+        let mut kept = Kept::of(&format!("recovery {number}"));
+        // Which places recovery reaches is known from a play of it.
+        let Some(recovery) = tally.play(&scenario, &usual, &[*first], &mut kept) else { return };
+        for second in extent.pick_second(*number, &recovery.counted()) {
+            if !tally.knows(&[*first, second], &kept) {
+                tally.play(&scenario, &usual, &[*first, second], &mut kept);
+            }
         }
-    }
-    // However often it dies at the beginning of its work, it comes to an end.
-    for first in extent.pick(&usual.counts).into_iter().filter(|first| first.time == 1) {
-        tally.play(&scenario, &usual, &[first; AGAIN]);
-    }
+        // However often it dies at the beginning of its work, it comes to an end.
+        if first.time == 1 && !tally.knows(&[*first; AGAIN], &kept) {
+            tally.play(&scenario, &usual, &[*first; AGAIN], &mut kept);
+        }
+    });
     tally.close("recovery");
 }

@@ -7,7 +7,7 @@ use crate::capacity::client::CapacityClient;
 use crate::capacity::terms::Terms;
 use crate::fact::What;
 use crate::handle::{Handle, Notice};
-use crate::link::AttemptLink;
+use crate::link::{AttemptLink, taken_over};
 use crate::tenure::Tenure;
 use convoke_agent::Executor;
 use convoke_journal::Writer;
@@ -96,9 +96,13 @@ impl Attempts {
         });
         let survives = matches!(&assignment.work, Work::Script(call) if call.survival.is_some());
         let work = self.executor.attempt(assignment, link, cancel.clone());
-        let (handle, told) = (self.handle.clone(), cancel.clone());
+        let (handle, told, tenure) = (self.handle.clone(), cancel.clone(), self.tenure.clone());
         let driven = AbortOnDropHandle::new(tokio::spawn(async move {
-            let end = finish(work, told).await;
+            let end = match tenure.confirm().await {
+                Ok(()) => finish(work, told).await,
+                // Nothing of this reaches the journal: the next append is refused too.
+                Err(_) => failed(taken_over()),
+            };
             handle.send(What::Ended { task, attempt, end });
         }));
         self.running.insert(task, Running { cancel, survives, attempt, task: driven });

@@ -52,6 +52,10 @@ impl Sink for AttemptLink {
             report => self.handle.send(What::Reported { task: self.task, attempt: self.attempt, report }),
         }
     }
+
+    fn starts_until(&self) -> Option<std::time::Instant> {
+        self.tenure.sure_until()
+    }
 }
 
 /// An open call. Dropped unsettled, it says that nobody knows what became of the call.
@@ -151,7 +155,7 @@ fn fenced() -> Failure {
     Failure::new(Class::Cancelled, message).reason(reason::FENCED)
 }
 
-fn taken_over() -> Failure {
+pub(crate) fn taken_over() -> Failure {
     Failure::new(Class::Cancelled, "another process drives the run; nothing was sent").reason(reason::FENCED)
 }
 

@@ -71,10 +71,10 @@ impl Run {
             let now = self.clock.now();
             happened.extend(self.answers_in_time(now).await); // before the time of a question is over
             let turn = self.core.decide(now, happened); // schedule + govern: in memory
-            if turn.events.is_empty() && !turn.effects.is_empty() {
-                self.tenure.confirm().await?; // what needs no commit needs the run to be ours all the same
-            }
             self.commit(turn.events, turn.consumed).await?; // one commit for facts and decisions
+            if !turn.effects.is_empty() {
+                self.tenure.confirm().await?; // a process that was stopped meanwhile does nothing more
+            }
             for effect in turn.effects {
                 self.perform(effect); // launch, abort; never waits
             }
@@ -168,7 +168,6 @@ impl Run {
         failpoints::before_commit(&append.events);
         let events = self.make_durable(append).await?;
         failpoints::after_commit(&events);
-        self.tenure.note();
         self.snapshots.note(&events);
         if let Some(watchers) = &self.watchers {
             let _ = watchers.send(Notice::Committed(events.into()));
@@ -249,6 +248,7 @@ impl Run {
             self.tell_metrics();
         }
         let (reply, answer) = tokio::sync::oneshot::channel();
+        let asked = std::time::Instant::now();
         self.writer.ask(move |journal| {
             let heard = journal.map(|journal| {
                 let beat = if is_due { journal.beat() } else { Ok(()) };
@@ -262,6 +262,9 @@ impl Run {
         let (messages, beat) = answer.await.unwrap_or((Vec::new(), Ok(())));
         if !messages.is_empty() {
             failpoint!("engine.inbox.heard");
+        }
+        if is_due && beat.is_ok() {
+            self.tenure.note(asked);
         }
         self.lost = beat.err().filter(|error| matches!(error, convoke_journal::Error::Fenced { .. }));
         let at = self.clock.now();

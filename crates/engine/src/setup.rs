@@ -141,9 +141,10 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     core.same_places = crate::project::same_places(&setup.projects);
     let handle =
         Handle { facts: sender, clock: clock.clone(), rendering: core.scheduler.cancellation().clone() };
+    let lease = setup.capacity.as_ref().map(|shares| shares.time_to_live);
     let client =
         setup.capacity.map(|shares| CapacityClient::start(shares.table, shares.time_to_live, handle.clone()));
-    let tenure = Arc::new(Tenure::new(writer.clone()));
+    let tenure = Arc::new(Tenure::new(writer.clone(), lease));
     let client = client.transpose().map_err(EngineError::Thread)?.map(Arc::new);
     let watched = Some(watchers.clone());
     let run = Run {

@@ -1,9 +1,14 @@
 //! Whether this process still drives its run.
 //!
 //! Another process may take a run over whose owner was silent for longer than its lease: stopped, or stuck. The journal
-//! refuses what a stale owner appends. So that nothing is *sent* in its name either, ownership is confirmed before what
-//! needs no commit and before each call to a model, unless that was done a moment ago. A process that is stopped between
-//! this and the call itself sends that one call when it goes on, as it would have if it had been stopped right after it.
+//! refuses what a stale owner appends. So that nothing is *done* in its name either, ownership is confirmed by a sign of life after
+//! each commit that something follows from, before each attempt and before each call to a model, unless that was done a moment
+//! ago. A command of a step is not started once the lease that the last sign of life began is over, by a look at the clock between
+//! fork and exec (`convoke_process`). A process that is stopped between the last confirmation and a call sends that one
+//! call when it goes on, as it would have if it had been stopped right after it.
+//!
+//! Kept true: times are those from before the sign of life was given. A stop between it and its note makes the process less sure,
+//! never more.
 
 use convoke_journal::{Error, Writer};
 use std::sync::{Arc, Mutex};
@@ -14,19 +19,27 @@ const GOOD_FOR: Duration = Duration::from_millis(500);
 
 pub(crate) struct Tenure {
     writer: Arc<Writer>,
-    /// When; `None` if it must be asked for again.
+    /// When the last sign of life was asked for that was given; `None` if there must be another one.
     confirmed: Mutex<Option<Instant>>,
+    /// For how long a sign of life keeps other processes from taking over, where that is known.
+    lease: Option<Duration>,
 }
 
 impl Tenure {
-    /// The journal was opened, so the run is ours.
-    pub fn new(writer: Arc<Writer>) -> Tenure {
-        Tenure { writer, confirmed: Mutex::new(Some(Instant::now())) }
+    /// The run is ours as soon as that is confirmed.
+    pub fn new(writer: Arc<Writer>, lease: Option<Duration>) -> Tenure {
+        Tenure { writer, confirmed: Mutex::default(), lease }
     }
 
-    /// A commit went through, so it still is.
-    pub fn note(&self) {
-        *self.confirmed.lock().expect("nobody panics while holding it") = Some(Instant::now());
+    /// A sign of life that was asked for at this time was given.
+    pub fn note(&self, asked: Instant) {
+        *self.confirmed.lock().expect("nobody panics while holding it") = Some(asked);
+    }
+
+    /// Until when no other process can have taken the run over.
+    pub fn sure_until(&self) -> Option<Instant> {
+        let confirmed = *self.confirmed.lock().expect("nobody panics while holding it");
+        Some(confirmed? + self.lease?)
     }
 
     /// The machine was suspended: whatever was known is asked for again before anything is sent.
@@ -40,12 +53,12 @@ impl Tenure {
         if confirmed.is_some_and(|confirmed| confirmed.elapsed() < GOOD_FOR) {
             return Ok(());
         }
-        let (reply, answer) = tokio::sync::oneshot::channel();
+        let (asked, (reply, answer)) = (Instant::now(), tokio::sync::oneshot::channel());
         self.writer.ask(move |journal| {
             let _ = reply.send(journal.and_then(|journal| journal.beat()));
         });
         answer.await.map_err(|_| Error::Closed)??;
-        self.note();
+        self.note(asked);
         Ok(())
     }
 }

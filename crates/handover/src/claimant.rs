@@ -12,6 +12,7 @@ use crate::remote_link::RemoteLink;
 use crate::requirements::keys_met_by;
 use crate::socket;
 use convoke_capacity::{Capacity, Claim, Claimed, OpenOffer};
+use convoke_failpoint::failpoint;
 use convoke_model::{Assignment, AttemptEnd, Digest, JsonText, RunId};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -191,8 +192,11 @@ impl Claimant {
 
     /// Answers whether the task was performed to its end.
     async fn perform(self: Arc<Self>, open: OpenOffer, claim: Claim, slot: LocalSlot) -> bool {
+        failpoint!("handover.claim.won");
         let performed = self.hand_over(&open, claim).await.is_some();
+        failpoint!("handover.claim.before_finish");
         self.table.finish(&claim);
+        failpoint!("handover.claim.finished");
         drop(slot);
         performed
     }
@@ -208,6 +212,7 @@ impl Claimant {
         let mut channel = Channel::over(stream);
         let (offer, fence, pid) = (claim.id.number, claim.fence, self.table.pid());
         channel.send(FromClaimant::Hello { offer, fence, pid });
+        failpoint!("handover.hello.sent");
         let Some(FromOwner::Task(text)) = channel.next_within(self.step_timeout).await else { return None };
         let (performer, assignment) = match self.prepare(&text, &open.offer.payload) {
             Ok(ready) => ready,
@@ -218,11 +223,13 @@ impl Claimant {
                 return None;
             }
         };
+        failpoint!("handover.ready.before");
         channel.send(FromClaimant::Ready);
         let Some(FromOwner::Go) = channel.next_within(self.step_timeout).await else { return None };
         if !self.table.holds(&claim) {
             return None;
         }
+        failpoint!("handover.go.heard");
         self.carry_out(channel, &*performer, assignment, claim).await
     }
 
@@ -288,7 +295,9 @@ impl Claimant {
         if !owned || given_up && !matches!(end, AttemptEnd::Finished { .. }) {
             return None;
         }
+        failpoint!("handover.end.before");
         channel.send(FromClaimant::End(Box::new(end)));
+        failpoint!("handover.end.sent");
         let acknowledged = channel.next_within(self.step_timeout).await;
         matches!(acknowledged, Some(FromOwner::Done)).then_some(())
     }

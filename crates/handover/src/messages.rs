@@ -8,7 +8,7 @@
 
 use crate::Requirements;
 use convoke_agent::{CallDemand, Limits, Report, TurnRecord};
-use convoke_model::{Assignment, AttemptEnd, Digest, EffectCommit, Failure, JsonText, Usage};
+use convoke_model::{Assignment, AttemptEnd, Digest, EffectCommit, Failure, JsonText, ModelCall, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -102,6 +102,8 @@ pub enum WireReport {
     SurvivorStarted { pid: u32, start: u64 },
     /// The outcome of a call is known.
     EffectCommitted(EffectCommit),
+    /// A model call has ended.
+    ModelCalled(Box<ModelCall>),
     /// A tool is about to be called.
     ToolStarted { tool: String },
     /// A tool was called.
@@ -122,6 +124,7 @@ impl From<Report> for WireReport {
             Report::ProcessStarted { pid, start } => WireReport::ProcessStarted { pid, start },
             Report::SurvivorStarted { pid, start } => WireReport::SurvivorStarted { pid, start },
             Report::EffectCommitted(commit) => WireReport::EffectCommitted(commit),
+            Report::ModelCalled(call) => WireReport::ModelCalled(call),
             Report::ToolStarted { tool } => WireReport::ToolStarted { tool },
             Report::ToolCalled { tool, ms, failed } => WireReport::ToolCalled { tool, ms, failed },
             Report::Noted { code, message } => WireReport::Noted { code: code.to_owned(), message },
@@ -139,6 +142,7 @@ impl From<WireReport> for Report {
             WireReport::ProcessStarted { pid, start } => Report::ProcessStarted { pid, start },
             WireReport::SurvivorStarted { pid, start } => Report::SurvivorStarted { pid, start },
             WireReport::EffectCommitted(commit) => Report::EffectCommitted(commit),
+            WireReport::ModelCalled(call) => Report::ModelCalled(call),
             WireReport::ToolStarted { tool } => Report::ToolStarted { tool },
             WireReport::ToolCalled { tool, ms, failed } => Report::ToolCalled { tool, ms, failed },
             WireReport::Noted { code, message } => Report::Noted { code: static_code(code), message },
@@ -177,6 +181,7 @@ mod tests {
             Report::Usage(Usage { input_tokens: 3, ..Usage::default() }),
             Report::LimitsSeen(Limits { provider: "openai".into(), ..Limits::default() }),
             Report::ProcessStarted { pid: 7, start: 8 },
+            Report::ModelCalled(Box::new(ModelCall { ms: 3, ..ModelCall::default() })),
             Report::ToolStarted { tool: "t".into() },
             Report::EffectCommitted(EffectCommit { key: "k".into(), failed: true, result: None }),
             Report::ToolCalled { tool: "t".into(), ms: 1, failed: true },

@@ -11,6 +11,7 @@ use crate::remote_attempt::{Granted, follow};
 use crate::requirements::Requirements;
 use convoke_agent::EngineLink;
 use convoke_capacity::{Offer, OfferId, Progress};
+use convoke_failpoint::failpoint;
 use convoke_model::{Assignment, AttemptEnd, Digest, JsonText, TaskId};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
@@ -136,6 +137,7 @@ impl Offers {
         let settings = self.shared.settings.clone();
         let task = JsonText::of(&Task { assignment: assignment.clone(), settings, requirements });
         let (id, mut candidates) = self.put_up(&assignment.task, keys, &task)?;
+        failpoint!("handover.offered");
         let granted = self.wait_for_claimant(id, &task, &mut candidates, cancel).await;
         self.open().remove(&id.number);
         if granted.is_none() {
@@ -200,6 +202,7 @@ impl Offers {
         state: &mut ClaimState,
         cancel: &CancellationToken,
     ) -> Option<Granted> {
+        failpoint!("handover.task.before");
         candidate.channel.send(FromOwner::Task(task.clone()));
         let answer = tokio::select! {
             answer = candidate.channel.next_within(self.timeouts().step) => answer,
@@ -213,7 +216,9 @@ impl Offers {
             // The claimant sees the end of the channel, and takes it as a refusal.
             return None;
         }
+        failpoint!("handover.go.before");
         candidate.channel.send(FromOwner::Go);
+        failpoint!("handover.go.sent");
         Some(Granted { channel: candidate.channel, pid: candidate.pid })
     }
 

@@ -9,6 +9,7 @@ use crate::messages::{FromClaimant, FromOwner, Permission, WireReport};
 use crate::owner::{EndLeftovers, SharedRun};
 use convoke_agent::{Admitted, CallPermit, EngineLink, Report};
 use convoke_capacity::{OfferId, Progress};
+use convoke_failpoint::failpoint;
 use convoke_model::{AttemptEnd, Class, Failure, JsonText, Usage};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -131,6 +132,7 @@ impl RemoteAttempt {
                 message = channel.next() => match message {
                     None => return Followed::Gone,
                     Some(FromClaimant::End(end)) => {
+                        failpoint!("handover.end.received");
                         channel.send(FromOwner::Done);
                         return Followed::Ended(end);
                     }
@@ -214,6 +216,7 @@ impl RemoteAttempt {
 
     /// The claimant is gone. The processes that it has started are ended before the task is attempted again.
     async fn lost(self, end_leftovers: &EndLeftovers, cancel: &CancellationToken) -> AttemptEnd {
+        failpoint!("handover.claimant.gone");
         let (processes, end_leftovers) = (self.processes, end_leftovers.clone());
         let ended = tokio::task::spawn_blocking(move || {
             for (pid, start) in processes {

@@ -229,7 +229,7 @@ pub enum Error {
 pub enum Unsuitable {
     /// It does not exist and could not be made.
     #[error("it does not exist and cannot be made ({0})")]
-    Absent(io::ErrorKind),
+    Absent(String),
     /// There is something else of that name.
     #[error("it is not a folder")]
     NotAFolder,

@@ -8,6 +8,7 @@
 //! runs/<id>/owner.lock     names the owner process, which holds it        owner
 //! runs/<id>/inbox.db       what other processes say to the run            inbox
 //! runs/<id>/tip            how far appends were acknowledged              tip
+//! runs/<id>/saying         what agents say at this moment; can be deleted  saying
 //! runs/<id>/snapshots/     shorter histories; can be deleted            sqlite
 //! runs/<id>/ballast        room for the last words on a full disk         ballast
 //! ```
@@ -33,6 +34,7 @@ mod payload;
 mod project;
 mod record;
 mod run_id;
+mod saying;
 mod sqlite;
 mod state;
 mod stopped;
@@ -40,19 +42,22 @@ mod tip;
 mod writer;
 
 pub use archive::{Exported, Imported, export, import};
+pub use convoke_model::Blocked;
 pub use error::{Error, Missing, Unsuitable};
 pub use file_system::{FileSystem, Probe};
 pub use inbox::{Inbox, InboxMessage, Message, MessageId, Reply};
 pub use index::{COMMANDS, Index, Prune, Pruned, Removed, RunRow, Search, stands, summarize};
 pub use journal::Journal;
 pub use memory::Memory;
-pub use owner::{Blocked, Held, Owner, blocked, live_owner};
+pub use owner::{Held, Owner, blocked, live_owner};
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
+pub use saying::Saying;
 pub use sqlite::{
     Compact, Prefix, Reader, Repaired, RunMeta, SnapshotTaker, Sqlite, TakenOver, Verified, repair, verify,
     verify_snapshots,
 };
 pub use state::{StateDir, private_file, replace_durably, replace_private, write_private};
 pub use stopped::start_of;
+pub use tip::{acknowledged, touched};
 pub use writer::{Append, Writer};

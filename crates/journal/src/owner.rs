@@ -9,7 +9,7 @@ use crate::disk;
 use crate::state::private_file;
 use crate::{Error, StateDir};
 use convoke_failpoint::failpoint;
-use convoke_model::{RunId, clock_offset};
+use convoke_model::{Blocked, RunId, clock_offset};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
@@ -52,35 +52,6 @@ pub struct Held {
     /// Why the run waits for the machine, where it does. Stays when the owner ends, until the next one comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
-}
-
-/// What of the machine a run waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Blocked {
-    /// Room on the disk.
-    Disk,
-    /// A file of the run that another process holds locked.
-    Lock,
-}
-
-impl Blocked {
-    /// The word for people and files.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Blocked::Disk => "disk",
-            Blocked::Lock => "lock",
-        }
-    }
-}
-
-impl fmt::Display for Blocked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Blocked::Disk => "no space left on the disk of its state folder",
-            Blocked::Lock => "another process holds its journal locked",
-        })
-    }
 }
 
 impl fmt::Display for Held {

@@ -204,8 +204,7 @@ fn prepare(path: &Path, runs: &Path, probe: &Probe) -> Result<(), Unsuitable> {
 fn keep_others_from_writing(path: &Path) -> Result<(), Unsuitable> {
     const STICKY: u32 = 0o1000;
     const BY_OTHERS: u32 = 0o022;
-    let mode =
-        fs::metadata(path).map_err(|error| Unsuitable::Absent(error.kind()))?.permissions().mode() & 0o7777;
+    let mode = fs::metadata(path).map_err(absent)?.permissions().mode() & 0o7777;
     if mode & BY_OTHERS == 0 {
         return Ok(());
     }
@@ -218,32 +217,43 @@ fn keep_others_from_writing(path: &Path) -> Result<(), Unsuitable> {
 
 /// Makes a folder and its parents, and their names durable: a run is as safe as the folder it lies in.
 fn make(path: &Path) -> Result<(), Unsuitable> {
-    let absent: Vec<_> =
+    let missing: Vec<_> =
         path.ancestors().take_while(|folder| !folder.exists() && *folder != Path::new("")).collect();
-    if absent.is_empty() {
+    if missing.is_empty() {
         return Ok(());
     }
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.and_then(|()| absent.into_iter().try_for_each(sync_parent)).map_err(|error| match error.kind() {
-        io::ErrorKind::ReadOnlyFilesystem => Unsuitable::ReadOnly,
-        io::ErrorKind::PermissionDenied => Unsuitable::NotWritable,
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => Unsuitable::NotAFolder,
-        kind => Unsuitable::Absent(kind),
+    let durable = made.and_then(|()| missing.iter().try_for_each(|folder| sync_parent(folder)));
+    durable.map_err(|error| {
+        // A folder that is there is not synced again, so one whose name may not be durable must not stay.
+        for folder in &missing {
+            fs::remove_dir(folder).ok();
+        }
+        match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => Unsuitable::ReadOnly,
+            io::ErrorKind::PermissionDenied => Unsuitable::NotWritable,
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => Unsuitable::NotAFolder,
+            _ => absent(error),
+        }
     })
+}
+
+fn absent(error: io::Error) -> Unsuitable {
+    Unsuitable::Absent(error.to_string())
 }
 
 fn sync_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-    File::open(parent)?.sync_all()
+    disk::sync_folder(parent)
 }
 
 fn check(path: &Path, probe: &Probe) -> Result<(), Unsuitable> {
-    let meta = fs::metadata(path).map_err(|error| Unsuitable::Absent(error.kind()))?;
+    let meta = fs::metadata(path).map_err(absent)?;
     if !meta.is_dir() {
         return Err(Unsuitable::NotAFolder);
     }
     check_owner(meta.uid(), rustix::process::geteuid().as_raw())?;
-    probe(path).map_err(|error| Unsuitable::Absent(error.kind()))?.check()?;
+    probe(path).map_err(absent)?.check()?;
     match rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK) {
         Ok(()) => Ok(()),
         Err(Errno::ROFS) => Err(Unsuitable::ReadOnly),
@@ -274,6 +284,27 @@ mod tests {
             assert_eq!(fs::metadata(dir).unwrap().permissions().mode() & 0o777, 0o700);
         }
         assert_eq!(state.runs().unwrap(), []);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_refused_with_the_reason_of_the_system() {
+        let reason = "No such file or directory (os error 2)".to_owned();
+        assert_eq!(refusal(Path::new("/proc/convoke-state")), Unsuitable::Absent(reason));
+    }
+
+    #[test]
+    fn a_folder_whose_name_is_not_durable_does_not_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        disk::watch(Some(std::rc::Rc::new(|op: &disk::Op<'_>| match op {
+            disk::Op::SyncFolder(_) => disk::Fate::Fail(5),
+            _ => disk::Fate::Pass,
+        })));
+        let why = refusal(&path);
+        disk::watch(None);
+        assert_eq!(why, Unsuitable::Absent("Input/output error (os error 5)".to_owned()));
+        assert!(!folder.path().join("a").exists(), "the next one would not sync its name");
+        StateDir::open(&path).unwrap();
     }
 
     #[test]

@@ -6,10 +6,11 @@
 //! process, and after a power loss it is at worst older than the journal, never newer. Without a tip that can be read, the end
 //! of the journal is taken as it is, and that is said.
 
-use crate::Error;
 use crate::disk;
 use crate::record::{Chain, Hash};
 use crate::state::private_file;
+use crate::{Error, StateDir};
+use convoke_model::{RunId, Timestamp};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +69,18 @@ impl Tip {
 
 pub(crate) fn tip_path(dir: &Path) -> PathBuf {
     dir.join("tip")
+}
+
+/// How far appends to a run's journal were acknowledged; `None` where no tip can be read. Opens no journal.
+pub fn acknowledged(state: &StateDir, run: &RunId) -> Option<u64> {
+    Tip::read(&state.run_dir(run)).map(|tip| tip.seq)
+}
+
+/// When the last append to a run's journal was acknowledged, by the date of the file that says so.
+pub fn touched(state: &StateDir, run: &RunId) -> Option<Timestamp> {
+    let changed = std::fs::metadata(tip_path(&state.run_dir(run))).and_then(|file| file.modified()).ok()?;
+    let since = changed.duration_since(std::time::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_micros()).ok().map(Timestamp)
 }
 
 #[cfg(test)]

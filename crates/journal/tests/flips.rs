@@ -2,7 +2,7 @@
 //! was written.
 //!
 //! The long form (`CONVOKE_FLIPS=all`) takes all bits of a journal of 64 KiB; the short one takes every 997th bit and every 251st
-//! length. The counts are printed.
+//! length. `CONVOKE_FLIPS=2/8` takes the second of eight parts of all, so that several processes share the work. The counts are printed.
 #![allow(clippy::print_stderr, reason = "what was counted is for people")]
 
 use crate::common;
@@ -165,8 +165,39 @@ fn names_its_place(error: &Error) -> bool {
         || ["event ", "blob ", "journal.db", "`tip`"].iter().any(|name| text.contains(name))
 }
 
-fn is_long() -> bool {
-    std::env::var("CONVOKE_FLIPS").is_ok_and(|value| value == "all")
+/// What is damaged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Sample,
+    All,
+    /// So many cases are left out before the first one, and one of so many is taken.
+    Part(usize, usize),
+}
+
+impl Extent {
+    fn told() -> Extent {
+        let told = std::env::var("CONVOKE_FLIPS").unwrap_or_default();
+        let part = |text: &str| {
+            let (part, of) = text.split_once('/')?;
+            let (part, of): (usize, usize) = (part.parse().ok()?, of.parse().ok()?);
+            (1..=of).contains(&part).then_some(Extent::Part(part - 1, of))
+        };
+        match told.as_str() {
+            "" => Extent::Sample,
+            "all" => Extent::All,
+            text => part(text)
+                .unwrap_or_else(|| panic!("CONVOKE_FLIPS={text} is neither `all` nor a part such as 2/8")),
+        }
+    }
+
+    /// The first case that is taken, and how far it is from one to the next; a step of the sample's own.
+    fn steps(self, sample: usize) -> (usize, usize) {
+        match self {
+            Extent::Sample => (0, sample),
+            Extent::All => (0, 1),
+            Extent::Part(first, of) => (first, of),
+        }
+    }
 }
 
 /// Spreads the cases over the cores, each with a copy of the files.
@@ -183,23 +214,18 @@ fn spread(specimen: &Specimen, work: impl Fn(&Copy<'_>, usize, usize) -> Count +
 }
 
 fn damage_all(form: &str, specimen: &Specimen) -> Count {
-    let (bit_step, byte_step) = if is_long() { (1, 1) } else { (997, 251) };
     let mut all = Count::default();
     for (name, bytes) in &specimen.files {
         // The small files are quick enough to be damaged everywhere.
-        let (bit_step, byte_step) = if bytes.len() < 100 { (1, 1) } else { (bit_step, byte_step) };
+        let steps = |sample| Extent::told().steps(if bytes.len() < 100 { 1 } else { sample });
+        let (first, step) = steps(997);
         let flips = spread(specimen, |copy, thread, threads| {
-            copy.flip(name, (thread * bit_step..bytes.len() * 8).step_by(bit_step * threads))
+            copy.flip(name, (first + thread * step..bytes.len() * 8).step_by(step * threads))
         });
+        let (first, step) = steps(251);
         let cuts = spread(specimen, |copy, thread, threads| {
-            copy.cut(
-                name,
-                (thread * byte_step..bytes.len())
-                    .step_by(byte_step * threads)
-                    .collect::<Vec<_>>()
-                    .into_iter()
-                    .rev(),
-            )
+            let lengths = (first + thread * step..bytes.len()).step_by(step * threads);
+            copy.cut(name, lengths.collect::<Vec<_>>().into_iter().rev())
         });
         eprintln!(
             "{form}, {name} ({} bytes): {} flips ({} named, {} harmless), {} cuts ({} named, {} harmless)",
@@ -224,7 +250,7 @@ fn every_flip_and_cut_of_a_closed_journal_is_named_or_harmless() {
     let all = damage_all("closed", &specimen);
     assert_eq!(all.cases, all.named + all.harmless);
     assert!(all.named > all.cases / 4, "a file is mostly content: {all:?}");
-    if is_long() {
+    if Extent::told() == Extent::All {
         assert_eq!(all.cases, (SIZE * 8 + SIZE + 48 * 8 + 48) as u64);
     }
 }

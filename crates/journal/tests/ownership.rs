@@ -3,9 +3,12 @@
 use crate::common;
 
 use common::{Disk, blob_of, me, meta, note, notes};
+use convoke_journal::disk::{Fate, watch};
 use convoke_journal::{Error, Journal, Reader, Sqlite, live_owner, verify};
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::rc::Rc;
 use std::sync::Barrier;
 
 #[test]
@@ -67,6 +70,36 @@ fn a_stale_owner_is_fenced_off() {
     assert_eq!(owner.blob(&blob.digest).unwrap(), None);
     drop(owner);
     assert_eq!(verify(&disk.state, &disk.run).unwrap().records, 2);
+}
+
+/// A row is given before its statement is committed: an owner whose commit failed must not believe that it has the next epoch.
+#[test]
+fn an_owner_has_its_epoch_in_the_journal_or_is_refused() {
+    for errno in [5, 28] {
+        for nth in 0.. {
+            let disk = Disk::new();
+            drop(disk.create());
+            let seen = Rc::new(Cell::new(0));
+            let count = seen.clone();
+            watch(Some(Rc::new(move |_| {
+                count.set(count.get() + 1);
+                if count.get() == nth + 1 { Fate::Fail(errno) } else { Fate::Pass }
+            })));
+            let opened = Sqlite::open_owner(&disk.state, &disk.run, &me());
+            watch(None);
+            if let Ok(mut owner) = opened {
+                let written = owner.append(&notes(1..2), &[], &[]);
+                assert!(
+                    !matches!(written, Err(Error::Fenced { .. })),
+                    "operation {nth} failed with {errno}: {written:?}"
+                );
+            }
+            if seen.get() <= nth {
+                assert!(nth > 5, "nothing failed");
+                break;
+            }
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The variable by which a program learns the span that its work belongs to, as OpenTelemetry names it.
+pub const TRACEPARENT: &str = "TRACEPARENT";
+
 /// One attempt's work.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Assignment {
@@ -22,6 +25,10 @@ pub struct Assignment {
     /// and no other; another one where the task begins anew.
     #[serde(default)]
     pub key: Arc<str>,
+    /// The span that stands for the attempt in a trace (`traceparent` of W3C Trace Context), where runs are traced. It is
+    /// handed to what the attempt starts or calls, and the attempt tells of its model calls one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Arc<str>>,
     /// The step's name, for messages.
     pub step: Arc<str>,
     /// What to do.

@@ -26,8 +26,8 @@ pub use stamped::Stamped;
 pub use step::{HookPoint, MergeStrategy};
 
 use crate::{
-    AnswerSource, ChildSpec, Digest, EffectKind, Failure, Missing, Payload, ProbeVerdict, TaskId, Timestamp,
-    Uptime, Usage, WaitsFor,
+    AnswerSource, ChildSpec, Digest, EffectKind, Failure, Missing, ModelCall, Payload, ProbeVerdict, TaskId,
+    Timestamp, Uptime, Usage, WaitsFor,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -317,6 +317,15 @@ pub enum Event {
         /// What was used since the last piece.
         #[serde(default, skip_serializing_if = "Usage::is_zero")]
         usage: Usage,
+    },
+    /// A model was called. Told where runs are traced, and of nothing else: what was spent is counted by the attempt's own events.
+    ModelCalled {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// The call, which has ended.
+        call: Box<ModelCall>,
     },
     /// A tool was called.
     ToolCalled {

@@ -79,6 +79,8 @@ pub enum AnswerOrigin {
     Command,
     /// The terminal of `convoke attach`.
     Attach,
+    /// A page or a program, through `convoke serve`.
+    Server,
     /// `--skip-gates`: no person was asked.
     SkipGates,
     /// The time was over, and the gate has a default.
@@ -94,6 +96,7 @@ impl AnswerOrigin {
             AnswerOrigin::Terminal => "terminal",
             AnswerOrigin::Command => "convoke answer",
             AnswerOrigin::Attach => "convoke attach",
+            AnswerOrigin::Server => "convoke serve",
             AnswerOrigin::SkipGates => "--skip-gates",
             AnswerOrigin::Timeout => "timeout",
             AnswerOrigin::Implied => "by another answer",

@@ -6,6 +6,7 @@
 
 mod ask;
 mod assignment;
+mod blocked;
 mod child;
 mod effect;
 mod event;
@@ -16,6 +17,7 @@ mod gate;
 mod goal;
 pub mod hash;
 mod id;
+mod model_call;
 mod money;
 mod payload;
 mod project;
@@ -35,6 +37,7 @@ pub use text::{excerpt, secret};
 
 pub use ask::*;
 pub use assignment::*;
+pub use blocked::Blocked;
 pub use budget::*;
 pub use capability::*;
 pub use child::*;
@@ -48,6 +51,7 @@ pub use fnv::{fnv, fnv_from};
 pub use gate::*;
 pub use goal::*;
 pub use id::*;
+pub use model_call::*;
 pub use payload::*;
 pub use price::*;
 pub use printable::is_control;

@@ -10,7 +10,7 @@ use std::io;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::unix::pipe;
 
 /// Tells the launchers of one process apart.
@@ -34,21 +34,22 @@ impl Launcher {
 
     /// Starts a process. Its output is connected to us; whether its input is, `command` says.
     pub async fn start(&self, command: Command) -> io::Result<(Group, Pipes)> {
-        let started = self.start_unless(command, std::future::pending(), |_| {}).await?;
+        let started = self.start_unless(command, None, std::future::pending(), |_| {}).await?;
         Ok(started.expect("nobody takes it back"))
     }
 
-    /// The same, until it is taken back; `None` if the process was not started, and never will be. `waits` is told once if the
-    /// machine has no room for it.
+    /// The same, not later than `until`, and until it is taken back; `None` if the process was not started, and never will be. `waits`
+    /// is told once if the machine has no room for it.
     pub async fn start_unless(
         &self,
         mut command: Command,
+        until: Option<Instant>,
         taken_back: impl Future<Output = ()>,
         waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<(Group, Pipes)>> {
         let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let order = Order { command, recording: None };
+        let order = Order { command, recording: None, until };
         let Some(mut child) = self.spawner.start_unless(order, taken_back, waits).await? else {
             return Ok(None);
         };
@@ -69,6 +70,8 @@ pub struct Surviving<'a> {
     pub kept: u64,
     /// How long it may run.
     pub limit: Duration,
+    /// It is not started later than this.
+    pub until: Option<Instant>,
 }
 
 impl Launcher {
@@ -81,11 +84,11 @@ impl Launcher {
         taken_back: impl Future<Output = ()>,
         waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<Group>> {
-        let Surviving { slot, stdin, kept, limit } = surviving;
+        let Surviving { slot, stdin, kept, limit, until } = surviving;
         let (recording, stdin) = slot.prepare(stdin, kept / 2, limit)?;
         command.env(MARK, slot.mark()).stdout(Stdio::null()).stderr(Stdio::null());
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
-        let order = Order { command, recording: Some(recording) };
+        let order = Order { command, recording: Some(recording), until };
         let child = self.spawner.start_unless(order, taken_back, waits).await?;
         child.map(|child| Group::new(child, slot.mark(), OnDrop::Leave, self.spawner.clone())).transpose()
     }

@@ -72,12 +72,19 @@ impl Process {
 /// Whether an ancestor of this process is a command of a run or its supervisor: then a run has started this process, whatever
 /// became of the mark in its own environment, and into whatever session or group it went. An orphan is handed to its supervisor.
 pub fn has_marked_ancestor() -> bool {
-    let parent = |process: &Process| Pid::from_raw(process.parent).and_then(Process::find);
-    let first = Process::find(getpid()).as_ref().and_then(parent);
+    Process::find(getpid()).as_ref().and_then(parent).is_some_and(|parent| is_marked(&parent))
+}
+
+/// Whether a process or an ancestor of it is a command of a run or its supervisor.
+pub(crate) fn is_marked(process: &Process) -> bool {
     // A chain of parents has no circle, but a process id may be given anew while it is followed.
-    std::iter::successors(first, parent)
-        .take(MOST_ANCESTORS)
-        .any(|process| process.is_supervisor() || process.mark().is_some())
+    let mut ancestors = std::iter::successors(parent(process), parent).take(MOST_ANCESTORS);
+    let is_ours = |process: &Process| process.is_supervisor() || process.mark().is_some();
+    is_ours(process) || ancestors.any(|ancestor| is_ours(&ancestor))
+}
+
+fn parent(process: &Process) -> Option<Process> {
+    Pid::from_raw(process.parent).and_then(Process::find)
 }
 
 /// All processes of the machine that can be seen.

@@ -18,6 +18,7 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// A process, or why there is none and the command, which may be started later.
@@ -31,6 +32,8 @@ pub struct Order {
     pub command: Command,
     /// Where it is recorded, if it outlives the engine.
     pub recording: Option<Recording>,
+    /// It is not started later than this: the error is [`io::ErrorKind::TimedOut`].
+    pub until: Option<Instant>,
 }
 
 /// A command that waits to be started: the thread takes it, or the caller takes it back, and never both.
@@ -65,12 +68,12 @@ impl Spawner {
         taken_back: impl Future<Output = ()>,
         waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<Child>> {
-        let Order { mut command, recording } = order;
+        let Order { mut command, recording, until } = order;
         let engine = rustix::process::getpid().as_raw_nonzero().get();
         command.process_group(0);
         let exec = Exec::of(&command)?;
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
-        unsafe { command.pre_exec(move || supervised(engine, &exec, recording.as_ref())) };
+        unsafe { command.pre_exec(move || supervised(engine, &exec, recording.as_ref(), until)) };
         let (mut taken_back, mut shortage) = (pin!(taken_back), Shortage::default());
         let mut waits = Some(waits);
         loop {
@@ -169,7 +172,18 @@ impl Drop for Fresh {
 
 /// Runs in the child: the limit of descriptors that the engine was started with, then the supervisor, which comes back only
 /// when it could not start the command.
-fn supervised(engine: i32, exec: &Exec, recording: Option<&Recording>) -> io::Result<()> {
+///
+/// The time is looked at here and not before the fork: an engine that is stopped and goes on starts nothing any more, and one that
+/// is stopped from here on has started it in time.
+fn supervised(
+    engine: i32,
+    exec: &Exec,
+    recording: Option<&Recording>,
+    until: Option<Instant>,
+) -> io::Result<()> {
+    if until.is_some_and(|until| until < Instant::now()) {
+        return Err(io::Error::from_raw_os_error(libc::ETIMEDOUT));
+    }
     restore_descriptor_limit()?;
     Err(supervisor::supervise(engine, exec, recording))
 }

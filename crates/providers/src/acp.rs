@@ -144,14 +144,14 @@ impl Acp {
     async fn begin(&self, request: &Request<'_>, begin: Begin, sink: &dyn Sink) -> Result<Live, Failure> {
         note_tools(request, sink);
         let folder: PathBuf = folder(request.working_dir);
-        let running = self.start(&folder).await?;
+        let running = self.start(&folder, request.trace).await?;
         running.announce(sink);
         Live::begin(running, &self.program, folder, request, begin, sink).await
     }
 
-    async fn start(&self, folder: &Path) -> Result<Running, Failure> {
+    async fn start(&self, folder: &Path, trace: Option<&str>) -> Result<Running, Failure> {
         let given = self.programs.given(&self.name, &self.program)?;
-        self.programs.start(&self.name, &self.program, given, folder).await
+        self.programs.start(&self.name, &self.program, given, folder, trace).await
     }
 
     /// Takes the agent of the task that waits for a person. Graders have none.
@@ -198,7 +198,7 @@ impl Provider for Acp {
     fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
         Box::pin(async {
             let folder = folder(None);
-            let running = self.start(&folder).await?;
+            let running = self.start(&folder, None).await?;
             listing::models(running, &self.program, folder).await
         })
     }

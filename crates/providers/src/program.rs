@@ -13,7 +13,7 @@ pub use lines::Lines;
 
 use crate::reference::Lookup;
 use convoke_agent::{Report, Sink};
-use convoke_model::{Class, Failure, Program, reason};
+use convoke_model::{Class, Failure, Program, TRACEPARENT, reason};
 use convoke_process::{Group, Launcher, NO_ROOM_HINT, OnDrop, Pipes, is_shortage};
 use last_words::LastWords;
 use secrecy::{ExposeSecret, SecretString};
@@ -51,17 +51,19 @@ impl Programs {
         Given::new(provider, program, &self.lookup)
     }
 
-    /// Starts a program with what it is given in a folder.
+    /// Starts a program with what it is given in a folder; it is told the span that its work belongs to.
     pub async fn start(
         &self,
         provider: &str,
         program: &Program,
         given: Given,
         folder: &Path,
+        trace: Option<&str>,
     ) -> Result<Running, Failure> {
         let mut command = Command::new(&program.command);
         command.args(&given.args).current_dir(folder).env_clear();
         command.envs(self.inherited.iter().map(|(name, value)| (name, value)));
+        command.envs(trace.map(|trace| (TRACEPARENT, trace)));
         command.envs(given.env()).stdin(Stdio::piped());
         let refused = |error: io::Error| refusal(provider, program, folder, &error);
         let (group, pipes) = self.launcher().start(command).await.map_err(refused)?;

@@ -137,6 +137,7 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         kept: Vec::new(),
     };
     Assignment {
+        trace: None,
         task: TaskId("counter".into()),
         key: "k".into(),
         attempt: 1,

@@ -4,9 +4,10 @@
 //! ships. Nothing waits: time jumps to the next thing that happens. The same seed gives the same events. [`machine`] has
 //! several processes that share capacity and one service, and injects faults: processes that are killed, stopped and resumed,
 //! leases that run out, performers that fall silent, commits that take long, services that fail and refuse. [`record`] is what
-//! runs are compared by, simulated or not. [`ModelServer`] is for what needs a real network: a service on loopback that counts
+//! runs are compared by, simulated or not. [`events`] writes events down for tests of folds. [`ModelServer`] is for what needs a real network: a service on loopback that counts
 //! what arrives.
 
+pub mod events;
 pub mod machine;
 mod model_server;
 mod project;

@@ -38,7 +38,8 @@ impl Launcher {
         let waits = |error: &io::Error| {
             sink.report(Report::Progress { text: format!("waits for room to start: {error}") });
         };
-        self.processes.start_unless(command(call, &self.environment), cancel.cancelled(), waits).await
+        let (command, until) = (command(call, &self.environment), sink.starts_until());
+        self.processes.start_unless(command, until, cancel.cancelled(), waits).await
     }
 }
 
@@ -83,6 +84,10 @@ pub fn refusal(call: &ScriptCall, error: &io::Error) -> Failure {
     if is_shortage(error) {
         let message = format!("no room to start command `{command}`: {error}");
         return Failure::new(Class::Capacity, message).reason(reason::NO_ROOM).hint(NO_ROOM_HINT);
+    }
+    if error.kind() == io::ErrorKind::TimedOut {
+        let message = "the process was away for longer than its lease lasts; nothing was started";
+        return Failure::new(Class::Cancelled, message).reason(reason::FENCED);
     }
     let (reason, what) = match error.kind() {
         _ if let Some(folder) = folder.filter(|folder| !Path::new(folder).is_dir()) => {

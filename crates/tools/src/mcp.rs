@@ -14,6 +14,7 @@ mod content;
 mod guard;
 mod keeper;
 mod keyed;
+mod labels;
 mod listing;
 mod naming;
 mod pace;
@@ -29,6 +30,7 @@ use convoke_agent::{Asker, Tool, ToolResult, Toolbox};
 use convoke_model::{Failure, JsonText, Server, Servers};
 use futures::future::{BoxFuture, join_all};
 use keeper::Keeper;
+use labels::Labels;
 use scripts::Scripts;
 use settings::Means;
 pub use settings::{Limits, Lookup, MakeClient};
@@ -112,21 +114,22 @@ impl Mcp {
         servers: &Servers,
         tool: &Tool,
         arguments: &JsonText,
-        key: &str,
+        labels: impl Into<Labels<'_>>,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
+        let labels = labels.into();
         let Some(server) = servers.get(&tool.server) else {
             return Ok(content::failed(format!("there is no server `{}`", tool.server)));
         };
         if let Some(scripts) = Scripts::of(server) {
-            return scripts.call(&tool.server, &tool.name, arguments, key, &self.means, cancel).await;
+            return scripts.call(&tool.server, &tool.name, arguments, labels, &self.means, cancel).await;
         }
         let keeper = self.keeper(&tool.server, server)?;
         tokio::select! {
             biased;
             // What is dropped below tells the server.
             () = cancel.cancelled() => Err(trouble::cancelled(&tool.server, &tool.name)),
-            result = keeper.call(&tool.name, arguments, key) => result,
+            result = keeper.call(&tool.name, arguments, labels) => result,
         }
     }
 }
@@ -148,6 +151,6 @@ impl Toolbox for Mcp {
         arguments: &'a JsonText,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(self.call(servers, tool, arguments, asker.key, cancel))
+        Box::pin(self.call(servers, tool, arguments, asker, cancel))
     }
 }

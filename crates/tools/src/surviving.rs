@@ -9,6 +9,7 @@ use crate::capture::{Capture, LIMIT};
 use crate::launch::{Launcher, refusal};
 use crate::process::{DYING, GRACE, cancelled, exit_code, silent};
 use convoke_agent::{Report, ScriptResult, Sink};
+use convoke_failpoint::failpoint;
 use convoke_model::{Class, Failure, ScriptCall, Survival, reason};
 use convoke_process::{Group, Recorded, Slot, Standing, Stream, Survivor};
 use std::io;
@@ -63,6 +64,7 @@ impl Surviving<'_> {
     /// Runs or attaches, to the end of the command.
     pub async fn perform(&self) -> Result<ScriptResult, Failure> {
         let found = if self.survival.attach { Some(self.find().await) } else { None };
+        failpoint!("survivor.looked_for");
         match found {
             Some((slot, Standing::Finished(recorded))) => self.result(&slot, &recorded),
             Some((slot, Standing::Running(survivor))) => {
@@ -123,8 +125,10 @@ impl Surviving<'_> {
             stdin: self.call.stdin.as_deref(),
             kept: LIMIT as u64,
             limit: self.survival.timeout + MARGIN,
+            until: self.sink.starts_until(),
         };
         let started = self.launcher.start_surviving(self.call, surviving, self.cancel, self.sink).await;
+        failpoint!("survivor.started");
         let Some(mut group) = started.map_err(|error| refusal(self.call, &error))? else {
             return Err(cancelled(self.call).reason(reason::NEVER_STARTED));
         };
@@ -141,6 +145,7 @@ impl Surviving<'_> {
     fn attend(&self, slot: Slot, survivor: Survivor, group: Option<Group>) -> Result<Attended, Failure> {
         let engine = format!("{}.{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         slot.attend(&engine).map_err(|error| refusal(self.call, &error))?;
+        failpoint!("survivor.attended");
         let (pid, start) = survivor.identity();
         self.sink.report(Report::SurvivorStarted { pid, start });
         Ok(Attended { slot, survivor, group, engine })
@@ -163,6 +168,7 @@ impl Surviving<'_> {
             }
             return Err(failure);
         }
+        failpoint!("survivor.ended");
         if let Some(group) = &mut group {
             group.reap();
         }

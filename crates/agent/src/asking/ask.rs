@@ -9,12 +9,14 @@ use crate::calls::violation;
 use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::talk::Talk;
+use crate::told;
 use crate::window::window_of;
 use crate::{Admitted, CallDemand, CallPermit, NoReply, Question, Reply, Report, Request, Sink, Timeouts};
 use convoke_failpoint::failpoint;
 use convoke_model::{Class, Contract, Failure, reason};
 use std::borrow::Cow;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 pub use convoke_model::MAX_TOKENS;
 
@@ -78,6 +80,7 @@ impl Talk<'_> {
         let answers = self.provider.stand_in(&request);
         ledger.begin(answers.as_deref().unwrap_or(&model), input_tokens);
         failpoint!("agent.ask.admitted");
+        let watch = self.assignment.trace.as_ref().map(|_| heard.time());
         let (reply, refused) = match self.provider.complete(&request, heard).await {
             Ok(reply) => (Ok(reply), None),
             Err(NoReply::Refused { parameter, failure }) => (Err(failure), Some(parameter)),
@@ -90,6 +93,10 @@ impl Talk<'_> {
         }
         self.link.settle(permit, &used, reply.as_ref().err());
         self.link.report(Report::Usage(used));
+        if let Some(begun) = watch {
+            let call = told::model_call(self.provider.name(), &request, &reply, used, heard.timed(begun));
+            self.link.report(Report::ModelCalled(Box::new(call)));
+        }
         failpoint!("agent.ask.settled");
         if let Some(violation) = heard.take_barred() {
             return Err(self.violated(violation));
@@ -237,6 +244,7 @@ impl Talk<'_> {
             reasoning_effort: self.call.reasoning_effort.as_deref(),
             left_out: &[],
             timeouts: Timeouts::stated(settings.request_timeout, &settings.phase_timeouts),
+            trace: self.assignment.trace.as_deref(),
             step: &self.assignment.step,
             purpose: question.purpose,
             task: &self.assignment.task,
@@ -263,12 +271,26 @@ pub(crate) struct Heard<'a> {
     sink: &'a dyn Sink,
     contract: Option<&'a Contract>,
     text: Mutex<String>,
+    /// When the first piece of the answer was heard.
+    first: Mutex<Option<Instant>>,
     barred: Mutex<Option<Failure>>,
 }
 
 impl<'a> Heard<'a> {
     pub fn new(sink: &'a dyn Sink, contract: Option<&'a Contract>) -> Heard<'a> {
-        Heard { sink, contract, text: Mutex::default(), barred: Mutex::default() }
+        Heard { sink, contract, text: Mutex::default(), first: Mutex::default(), barred: Mutex::default() }
+    }
+
+    /// Begins to take the time of a call.
+    fn time(&self) -> Instant {
+        *self.first.lock().expect("nobody panics while holding it") = None;
+        Instant::now()
+    }
+
+    /// How long it took, and how long until the first piece of the answer.
+    fn timed(&self, begun: Instant) -> (Duration, Option<Duration>) {
+        let first = *self.first.lock().expect("nobody panics while holding it");
+        (begun.elapsed(), first.map(|first| first.saturating_duration_since(begun)))
     }
 
     pub(crate) fn take_barred(&self) -> Option<Failure> {
@@ -301,7 +323,11 @@ impl Sink for Heard<'_> {
     fn report(&self, report: Report) {
         match &report {
             Report::Progress { text } => {
-                self.text.lock().expect("nobody panics while holding it").push_str(text);
+                let mut heard = self.text.lock().expect("nobody panics while holding it");
+                if heard.is_empty() {
+                    *self.first.lock().expect("nobody panics while holding it") = Some(Instant::now());
+                }
+                heard.push_str(text);
             }
             // A call that failed was refused, or came to nothing.
             Report::ToolCalled { tool, failed: false, .. } => self.inspect_tool(tool),

@@ -6,4 +6,5 @@ pub(crate) mod ask;
 pub(crate) mod fallback;
 mod most;
 pub(crate) mod refusals;
+pub(crate) mod told;
 pub(crate) mod window;

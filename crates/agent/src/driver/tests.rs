@@ -209,6 +209,7 @@ fn script(command: &str) -> Assignment {
 
 fn assignment(work: Work) -> Assignment {
     Assignment {
+        trace: None,
         task: TaskId("a".into()),
         key: "k".into(),
         attempt: 1,

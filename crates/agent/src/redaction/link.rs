@@ -42,6 +42,10 @@ impl Sink for RedactedLink {
             other => other,
         });
     }
+
+    fn starts_until(&self) -> Option<std::time::Instant> {
+        self.link.starts_until()
+    }
 }
 
 /// A kept value is named by its digest, in the piece and in a recall. A redacted value has another digest, so both are translated.

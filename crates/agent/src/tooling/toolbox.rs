@@ -18,11 +18,14 @@ pub struct Asker<'a> {
     pub attempt: u32,
     /// The idempotency key of the task, or of one call of it.
     pub key: &'a str,
+    /// The span of the attempt, for the server; see [`Assignment::trace`].
+    pub trace: Option<&'a str>,
 }
 
 impl<'a> From<&'a Assignment> for Asker<'a> {
     fn from(assignment: &'a Assignment) -> Asker<'a> {
-        Asker { task: &assignment.task, attempt: assignment.attempt, key: &assignment.key }
+        let Assignment { task, attempt, key, trace, .. } = assignment;
+        Asker { task, attempt: *attempt, key, trace: trace.as_deref() }
     }
 }
 

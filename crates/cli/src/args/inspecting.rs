@@ -1,7 +1,7 @@
 //! Arguments of commands that inspect stored runs: `show`, `events`, `diff`, `replay`, `verify`, `prune`.
 
 use super::format::Format;
-use super::values::{age, size, speed};
+use super::values::{age, pair, size, speed};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use convoke_model::RunStatus;
@@ -136,7 +136,17 @@ pub struct ExportArgs {
     /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// The file to write, which must not exist; `-` is standard output
-    pub file: PathBuf,
+    #[arg(required_unless_present = "otlp", conflicts_with = "otlp")]
+    pub file: Option<PathBuf>,
+    /// Send the run's trace to this address instead, over OTLP/HTTP
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<String>,
+    /// A header for that address; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "otlp")]
+    pub header: Vec<(String, String)>,
+    /// Send what was said as well: prompts, answers, arguments and results of tools, without known keys
+    #[arg(long, requires = "otlp")]
+    pub contents: bool,
     /// How to print what was done
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

@@ -18,6 +18,9 @@ pub struct RunFlags {
     /// Go on in the background: the run outlives this terminal, and a gate waits for `attach` or `answer`. Prints its name
     #[arg(long)]
     pub detach: bool,
+    /// Show the run in a browser, from a server of its own: it ends with the run, or with the last open page
+    #[arg(long, conflicts_with = "detach")]
+    pub web: bool,
     /// The provider, over what the file says. Agents of a workflow that name openai or scripted keep it
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,

@@ -6,12 +6,13 @@ use crate::changes::stored_plan;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::gate::{self, Given, Question, Refused, Submission};
+use crate::gate::{self, Given, Refused, Submission};
 use crate::given_plan;
 use crate::stored::{self, NoQuestion, Stored};
 use convoke_failpoint::failpoint;
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{AnswerOrigin, Ask, Digest, RunId, TaskId};
+use convoke_view::Question;
 use serde_json::json;
 
 /// Checks the answer, leaves it in the run's inbox, and continues the run if asked to. Without a gate, lists those that wait.
@@ -65,6 +66,53 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
         }
     }
     Ok(Exit::Success)
+}
+
+/// Why an answer from another program is not taken.
+pub(crate) enum NotTaken {
+    /// It is not asked any more, or was answered.
+    Refused(Refused),
+    /// It does not fit, or the run cannot be read.
+    Failed(CommandFailure),
+}
+
+/// Hands in an answer that is bound to what was shown. Plans are given as they stand; no file is read for it.
+pub(crate) fn hand_in(
+    state: &StateDir,
+    run: &RunId,
+    gate: &str,
+    shown: Digest,
+    given: &Given,
+    by: &str,
+) -> Result<(), NotTaken> {
+    let failed = |exit, words: String| NotTaken::Failed(CommandFailure::new(exit, words));
+    let stored = Stored::open(state, &run.0).map_err(NotTaken::Failed)?;
+    let question = stored.question(gate).map_err(|why| match why {
+        NoQuestion::Ended(_, refused) => NotTaken::Refused(refused),
+        NoQuestion::Unreadable(error) => NotTaken::Failed(error.into()),
+        NoQuestion::Unknown => failed(Exit::Usage, format!("run `{run}` does not wait for `{gate}`")),
+    })?;
+    let ask = stored.ask(&question).map_err(NotTaken::Failed)?;
+    if question.shown.unwrap_or_else(|| ask.shown()) != shown {
+        return Err(NotTaken::Refused(Refused::Changed { at: question.at }));
+    }
+    let task = &question.id.task;
+    if let (Ask::Plan { .. }, [text]) = (&ask, &given.values[..])
+        && gate::is_plan(text)
+    {
+        let meta = stored.reader.meta().map_err(|error| NotTaken::Failed(error.into()))?;
+        let plan = stored_plan(state, run, &meta, || Ok(stored.events.clone())).map_err(NotTaken::Failed)?;
+        if let Some(wrong) =
+            given_plan::goal_of(&plan, task).and_then(|goal| given_plan::complaints(goal, text))
+        {
+            return Err(failed(Exit::Refused, format!("the plan is refused: {wrong}")));
+        }
+    }
+    let answer = gate::reply(&ask, given)
+        .map_err(|why| failed(Exit::Refused, format!("this does not answer `{task}`: {why}")))?;
+    let from = stored::source(AnswerOrigin::Server);
+    let sent = Submission { state, run, question: &question, shown: Some(shown), by, from }.send(answer);
+    sent.map_err(|error| NotTaken::Failed(error.into()))?.map_err(NotTaken::Refused)
 }
 
 /// The gates that wait, with what answers them.

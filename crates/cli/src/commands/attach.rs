@@ -10,12 +10,13 @@ use crate::driving::{self, Signals};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
+use crate::json_log;
 use crate::stored;
-use crate::view::Outline;
 use crate::watch::{Asker, Hearer, Manner, Pace, Update, Watch};
 use convoke_journal::{Reader, StateDir, live_owner};
 use convoke_model::{AnswerOrigin, RunId, Stamped};
 use convoke_plan::Plan;
+use convoke_view::Outline;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -140,6 +141,7 @@ impl<'a> Attached<'a> {
             texts: driving::texts(self.state, self.run),
             asker,
             guide: None,
+            log: json_log::is_on().then(|| self.run.clone()),
             pace: Pace::Live,
         }
     }

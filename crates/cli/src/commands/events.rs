@@ -6,9 +6,10 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stored;
-use crate::view::{Outline, State, format, line};
+use crate::view::{format, line};
 use convoke_journal::{Reader, StateDir, live_owner};
 use convoke_model::{RunId, Stamped};
+use convoke_view::{Outline, State};
 use std::time::Duration;
 
 /// How often a followed journal is looked at.

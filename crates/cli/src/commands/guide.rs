@@ -9,31 +9,42 @@ use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
 use convoke_engine::MOST_GUIDANCE;
 use convoke_failpoint::failpoint;
-use convoke_journal::{Inbox, InboxMessage, Message, RunMeta, live_owner};
+use convoke_journal::{Inbox, InboxMessage, Message, RunMeta, StateDir, live_owner};
 use convoke_model::{Event, RunId, RunStatus};
 use convoke_plan::{Kind, Plan};
 
 /// Leaves the words in the run's inbox, while a model can still make use of them.
 pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> {
     let words = args.words.join(" ");
-    if words.trim().is_empty() {
-        return Err(CommandFailure::new(Exit::Usage, "there is nothing to say"));
-    }
     let state = stored::for_writing(console)?;
     let stored = Stored::open(&state, &args.run)?;
     let run = stored.run.clone();
-    let plan = changes::stored_plan(&state, &run, &meta(&stored)?, || Ok(stored.events.clone()))?;
-    can_be_guided(&stored, &plan)?;
-    fits(&stored, &Inbox::waiting(&state, &run)?, &words)?;
-    let message = Message::Guide { text: words, by: stored::actor("convoke guide") };
-    failpoint!("guide.before_send");
-    Inbox::send(&state, &run, clock::now(), &message)?;
-    failpoint!("guide.sent");
+    say(&state, &stored, words, stored::actor("convoke guide"))?;
     match live_owner(&state, &run)? {
         Some(holder) => console.conclude(&format!("said to run {run}, which {holder} drives")),
         None => rests(console, &stored, &run),
     }
     Ok(Exit::Success)
+}
+
+/// Leaves words in the inbox of a run that can still make use of them.
+pub(crate) fn say(
+    state: &StateDir,
+    stored: &Stored,
+    words: String,
+    by: String,
+) -> Result<(), CommandFailure> {
+    if words.trim().is_empty() {
+        return Err(CommandFailure::new(Exit::Usage, "there is nothing to say"));
+    }
+    let run = &stored.run;
+    let plan = changes::stored_plan(state, run, &meta(stored)?, || Ok(stored.events.clone()))?;
+    can_be_guided(stored, &plan)?;
+    fits(stored, &Inbox::waiting(state, run)?, &words)?;
+    failpoint!("guide.before_send");
+    Inbox::send(state, run, clock::now(), &Message::Guide { text: words, by })?;
+    failpoint!("guide.sent");
+    Ok(())
 }
 
 fn meta(stored: &Stored) -> Result<RunMeta, CommandFailure> {

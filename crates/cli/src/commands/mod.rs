@@ -1,23 +1,25 @@
 //! One file per command.
 
-mod answer;
+pub(crate) mod answer;
 mod attach;
 pub(crate) mod capacity;
 mod check;
 mod events;
 mod fork;
 mod goal;
-mod guide;
+pub(crate) mod guide;
 mod instances;
-mod plan;
+pub(crate) mod plan;
 mod presets;
 mod prices;
 mod project;
 mod resume;
 mod run;
-mod show;
-mod stop;
+mod serve;
+pub(crate) mod show;
+pub(crate) mod stop;
 mod storage;
+pub(crate) mod telling;
 mod test;
 mod time_travel;
 mod tooling;
@@ -25,6 +27,7 @@ mod work;
 
 pub use storage::prune::conclusion as prune_conclusion;
 use storage::{export, import, prune, repair, runs, verify};
+use telling::{export_otlp, follow, metrics};
 use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
 
@@ -51,13 +54,19 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Runs(args) => runs::run(console, &args),
         Command::Capacity(args) => capacity::run(console, &args),
         Command::Instances(args) => instances::run(console, args.format),
+        Command::Serve(args) => serve::run(console, &args),
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
         Command::Diff(args) => diff::run(console, &args),
         Command::Replay(args) => replay::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
-        Command::Export(args) => export::run(console, &args),
+        Command::Export(args) => match &args.otlp {
+            Some(url) => export_otlp::run(console, &args, url),
+            None => export::run(console, &args),
+        },
+        Command::Follow(args) => follow::run(console, &args),
+        Command::Metrics(args) => metrics::run(console, &args),
         Command::Import(args) => import::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),

@@ -49,7 +49,8 @@ fn at_once(console: &Console, plan: &Plan) -> String {
     format!("at most {} at once\n{remark}", format::plural(limit.into(), "attempt"))
 }
 
-fn record(plan: &Plan) -> Value {
+/// The plan for programs.
+pub(crate) fn record(plan: &Plan) -> Value {
     let workflows = plan.workflows.iter().map(|workflow| {
         let mut value = json!(levels(plan, workflow, &BTreeMap::new()));
         value["file"] = json!(workflow.file);

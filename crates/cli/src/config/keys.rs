@@ -60,6 +60,9 @@ const BOUND: Kind = Kind::Within(1, 1_000);
 /// How a run may have ended.
 const ENDS: &[&str] = &["succeeded", "partial", "failed", "skipped_all", "cancelled"];
 
+/// What a person may be told of.
+const TOPICS: &[&str] = &["end", "gate", "budget", "stall", "failure", "paused"];
+
 /// The longest time in seconds.
 const YEAR: f64 = 31_536_000.0;
 
@@ -82,6 +85,21 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("color", Kind::OneOf(&["auto", "always", "never"])),
     ("notify.bell", Kind::Switch),
     ("notify.command", Kind::List),
+    ("notify.desktop", Kind::Switch),
+    ("notify.on", Kind::SomeOf(TOPICS)),
+    ("notify.workflows", Kind::List),
+    ("notify.stall_minutes", Kind::Within(1, 100_000)),
+    ("notify.webhooks.*.url", Kind::Text),
+    ("notify.webhooks.*.secret", Kind::Text),
+    ("notify.webhooks.*.on", Kind::SomeOf(TOPICS)),
+    ("notify.webhooks.*.workflows", Kind::List),
+    ("notify.webhooks.*.headers.*", Kind::Text),
+    ("telemetry.preset", Kind::OneOf(&["langfuse", "phoenix"])),
+    ("telemetry.endpoint", Kind::Text),
+    ("telemetry.headers.*", Kind::Text),
+    ("telemetry.contents", Kind::Switch),
+    ("telemetry.service_name", Kind::Text),
+    ("telemetry.attributes.*", Kind::Text),
     ("project.context", Kind::Path),
     ("retention.older_than", Kind::Age),
     ("retention.keep_last", Kind::Count(0)),

@@ -10,6 +10,7 @@ pub mod keys;
 mod layer;
 mod limits;
 mod price_list;
+mod receivers;
 mod values;
 
 pub use addresses::{Addresses, from_environment as address_from_environment};
@@ -17,6 +18,7 @@ pub use discovery::project_root;
 pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, Layer, LayerError, Origin, Scalar};
 pub use price_list::path as price_list_path;
+pub use receivers::{Preset, Receivers, Telemetry, Topics, WebhookSettings};
 
 use crate::args::{ColorChoice, Global};
 use crate::retention::Retention;
@@ -51,6 +53,8 @@ pub struct Config {
     pub project_context: Option<PathBuf>,
     /// How a person is told that a run needs them.
     pub notify: Notify,
+    /// Receivers of traces and notices.
+    pub receivers: Receivers,
     /// Which old runs go by themselves.
     pub retention: Option<Retention>,
     /// When to use colours.
@@ -105,6 +109,10 @@ pub struct Notify {
     pub bell: bool,
     /// A program and its arguments; what there is to say comes as one more.
     pub command: Vec<String>,
+    /// Show it on the desktop.
+    pub desktop: bool,
+    /// What is told by the command and on the desktop.
+    pub topics: Topics,
 }
 
 /// Why there is no configuration.
@@ -160,6 +168,7 @@ impl Config {
         let mut config = Config::resolve(layers, default_state_dir)?;
         config.addresses = Addresses::of(&config, crate::env::get);
         config.retention = Retention::of(&config.entries, user_path().as_deref());
+        config.receivers = Receivers::of(&config.entries, user_path().as_deref());
         config.price_list = price_list::read()?.map(Arc::new);
         // A run that goes on enters its own folder; what was found before stays where it is.
         config.state_dir = std::path::absolute(&config.state_dir).unwrap_or(config.state_dir);
@@ -194,7 +203,13 @@ impl Config {
             notify: Notify {
                 bell: values.switch("notify.bell"),
                 command: values.list("notify.command").unwrap_or_default(),
+                desktop: values.switch("notify.desktop"),
+                topics: Topics {
+                    on: values.list("notify.on").as_deref().map(receivers::topics),
+                    workflows: values.list("notify.workflows").unwrap_or_default(),
+                },
             },
+            receivers: Receivers::default(),
             retention: None,
             color: color(values.text("color").as_deref()),
             quiet: values.switch("run.quiet"),

@@ -6,11 +6,12 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::stored::Stored;
-use crate::view::{ABOVE, State, format};
+use crate::view::format;
 use convoke_engine::Outcome;
 use convoke_journal::StateDir;
 use convoke_model::{Ask, Failure, RunId, RunStatus, TaskId, reason};
 use convoke_schedule::NOT_ACHIEVED;
+use convoke_view::{ABOVE, State};
 
 /// A run that is no longer driven.
 pub struct Ended<'a> {

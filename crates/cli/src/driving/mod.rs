@@ -16,6 +16,7 @@ pub mod programs;
 pub mod project;
 pub mod resources;
 mod run_context;
+mod saying;
 mod signals;
 mod spending;
 pub mod survivors;
@@ -32,11 +33,12 @@ use crate::console::Console;
 use crate::detaching;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::following::{self, Followings};
 use crate::notifying::Notifier;
 use crate::retention;
+use crate::serving::Beside;
 use crate::short_history::ShortHistory;
 use crate::stored::{self, Stored};
-use crate::view::{Doing, State};
 use crate::watch::{GATHER, Update, Watcher, is_live};
 use conclusion::Ended;
 use convoke_engine::{
@@ -47,7 +49,9 @@ use convoke_journal::{Sqlite, StateDir, stands};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use convoke_schedule::Reusable;
+use convoke_view::{Doing, State};
 use run_context::RunContext;
+use saying::Publisher;
 pub use signals::{Signal, Signals};
 use std::cell::RefCell;
 use std::pin::pin;
@@ -59,7 +63,7 @@ use work_sharing::WorkSharing;
 
 pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use host::Host;
-pub use network::network_remark;
+pub use network::{network, network_remark};
 pub use run_context::texts;
 
 /// A run that is ready to be driven.
@@ -103,9 +107,16 @@ impl Drive<'_> {
         self.equipment.remark().iter().for_each(|remark| console.warn(remark));
         limit_remark(&console.config, flags, &self.plan).iter().for_each(|remark| console.warn(remark));
         let (state, run) = (self.state.clone(), self.journal.run().clone());
+        // What is played back was told of when it happened.
+        let followings = if self.equipment.is_replay() {
+            Followings::default()
+        } else {
+            following::spawn(console, &state)
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
+        let beside = flags.web.then(|| Beside::start(console, &state, &run)).transpose()?;
         let driven = runtime.block_on(self.drive(&run)).map_err(|failure| resumable(failure, &run))?;
         let Driven { outcome, view, signal, share, history } = match driven {
             Some(driven) => driven,
@@ -121,9 +132,11 @@ impl Drive<'_> {
             runtime.block_on(share.end(console, signal.is_some()));
         }
         stored::note_line(state, run, &history);
+        followings.stop(following::AT_THE_END);
         retention::after_a_run(console, state);
         // What could still be in the air (a dropped connection, say) must not hold the end up.
         runtime.shutdown_background();
+        beside.into_iter().for_each(|beside| beside.finish(console));
         exit
     }
 
@@ -141,8 +154,10 @@ impl Drive<'_> {
         let options = context.options();
         let capacity = context.capacity(&options)?;
         let share = context.share(capacity.as_ref())?;
+        let executor = share.as_ref().map_or_else(|| equipment.executor(), WorkSharing::executor);
+        let is_traced = console.config.receivers.telemetry.is_some() && !equipment.is_replay();
         let setup = Setup {
-            executor: share.as_ref().map_or_else(|| equipment.executor(), WorkSharing::executor),
+            executor: if is_traced { following::traced(executor, run) } else { executor },
             options,
             capacity,
             projects,
@@ -169,9 +184,10 @@ impl Drive<'_> {
             }
             None => None,
         };
-        let notifier = Notifier::new(run, &console.config.notify)
-            .detached(console.detached, terminal)
-            .with_gates(!flags.skip_gates);
+        let notifier =
+            Notifier::new(run, &plan.root().name, &console.config.notify, console.config.receivers.stall)
+                .detached(console.detached, terminal)
+                .with_gates(!flags.skip_gates);
         // No limit: the engine's thread must not wait for a terminal. The watcher takes all updates that are there at every frame,
         // also while a person is asked. A terminal that accepts no output leaves at most the rest of the run's events here,
         // shared with the engine and not copied, and for a live view the texts that tasks stream meanwhile.
@@ -188,6 +204,7 @@ impl Drive<'_> {
             share: share.as_ref(),
             notifier,
             live,
+            publisher: Publisher::new(&state, run),
             watchdog,
         };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals, &mut watcher).await;
@@ -242,6 +259,9 @@ fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     Ok(Driven { outcome, view: State::of(&stored.events), signal: None, share: None, history })
 }
 
+/// How often it is looked whether the run has been silent for long.
+const LOOK: Duration = Duration::from_secs(30);
+
 /// Drives the engine, passes on what it commits, and listens to signals, until the run ends or is let go of.
 async fn attend(
     engine: Run,
@@ -254,6 +274,7 @@ async fn attend(
     let mut driving = pin!(engine.drive());
     let mut first = None;
     let mut pulse = tokio::time::interval(watchdog::PULSE);
+    let mut look = tokio::time::interval(LOOK);
     let mut gathered = pin!(tokio::time::sleep(GATHER));
     let outcome = loop {
         tokio::select! {
@@ -271,6 +292,7 @@ async fn attend(
             }
             () = &mut gathered, if watcher.is_gathering() => watcher.start(),
             _ = pulse.tick(), if first.is_some() => listeners.watchdog.turns(),
+            _ = look.tick() => listeners.notifier.look(clock::now()).into_iter().for_each(|untold| listeners.remark(untold)),
         }
     };
     listeners.watchdog.rests();
@@ -301,13 +323,16 @@ struct Listeners<'a> {
     notifier: Notifier,
     /// Whether what is going on is drawn as it happens.
     live: bool,
+    /// Tells other processes what is said meanwhile.
+    publisher: Publisher<'a>,
     /// Is shown that the engine's thread turns, once a signal has come.
     watchdog: Watchdog,
 }
 
 impl Listeners<'_> {
-    /// Only a live view has a use for what is shown and forgotten.
+    /// A live view has a use for what is shown and forgotten, and so have those that watch from elsewhere.
     fn show(&self, doing: Doing) {
+        self.publisher.hear(doing.clone());
         if self.live {
             drop(self.updates.send(Update::Doing(doing)));
         }
@@ -320,6 +345,7 @@ impl Listeners<'_> {
                 self.equipment.observe(&events);
                 self.history.borrow_mut().take(&events);
                 self.notifier.observe(&events).into_iter().for_each(|untold| self.remark(untold));
+                self.publisher.recorded(&events);
                 drop(self.updates.send(Update::Events(events)));
             }
             Notice::Paused { why, on, at_most } => {

@@ -7,13 +7,14 @@ use crate::args::RunFlags;
 use crate::console::Console;
 use crate::failure::CommandFailure;
 use crate::gate;
+use crate::json_log;
 use crate::stored;
-use crate::view::Outline;
 use crate::watch::{Asker, Guide, History, Manner, Pace, Texts, Watch};
 use convoke_engine::{Breaker, Handle, LearnedStatistics, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{AnswerOrigin, Payload, RunId};
 use convoke_plan::Plan;
+use convoke_view::Outline;
 use std::sync::Arc;
 
 /// A run and what this process drives it with.
@@ -72,6 +73,7 @@ impl RunContext<'_> {
             texts: texts(self.state, self.run),
             asker,
             guide: self.flags.guided.then(|| Guide::new(handle.clone(), stored::actor("terminal"))),
+            log: json_log::is_on().then(|| self.run.clone()),
             pace: Pace::Live,
         }
     }

@@ -4,7 +4,7 @@ use convoke_model::{Ask, AskOption, GateId, Question, RunId, is_control};
 use std::fmt::Write as _;
 
 /// The question, the options and how to answer. The commands name the gate, so that they answer this question or none.
-pub fn explain(run: &RunId, question: &super::Question, ask: &Ask) -> String {
+pub fn explain(run: &RunId, question: &convoke_view::Question, ask: &Ask) -> String {
     let gate = &question.id;
     let mut text = format!("{} waits for a person:\n", gate.task);
     match ask {
@@ -135,7 +135,7 @@ mod tests {
             until: Some(convoke_model::Timestamp(1_000_000)),
         };
         let events = [convoke_model::Stamped { seq: 1, at: convoke_model::Timestamp(1), event }];
-        let text = explain(&RunId("r1".into()), &crate::gate::all_questions(&events)[0], &ask);
+        let text = explain(&RunId("r1".into()), &convoke_view::all_questions(&events)[0], &ask);
         let expected = "\
 g[0] waits for a person:
   ship?

@@ -3,14 +3,12 @@
 mod editor;
 mod explain;
 mod form;
-mod open;
 mod reply;
 mod submit;
 mod terminal;
 
 pub use explain::explain;
 pub use form::{AskOutcome, ask};
-pub use open::{Gates, Question, all_questions};
 pub use reply::{Given, is_plan, reply};
 pub use submit::{Refused, Submission, author, ended};
 pub use terminal::{Heard, Keyboard, Terminal, is_attended, read_typed, ring};

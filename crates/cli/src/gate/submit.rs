@@ -4,13 +4,13 @@
 //! one. Invariant: of all answers to one question, one is accepted, the first that is on disk; the others are refused
 //! with its author. An answer is to what its author was shown, or it is refused.
 
-use super::open::Question;
 use crate::clock;
 use crate::exit::Exit;
 use crate::view::format;
 use convoke_failpoint::failpoint;
 use convoke_journal::{Error, Inbox, InboxMessage, Message, Reader, Reply, StateDir};
 use convoke_model::{Answer, AnswerSource, Digest, Event, RunId, Stamped, Timestamp, reason};
+use convoke_view::Question;
 
 /// An answer on its way.
 pub struct Submission<'a> {

@@ -3,6 +3,7 @@
 use crate::args::{DetachedFrom, Global};
 use crate::config::Config;
 use crate::failure::CommandFailure;
+use crate::json_log;
 use crate::paint::Paint;
 use crate::stdio;
 use serde::Serialize;
@@ -45,7 +46,11 @@ impl Console {
             _ => Voice::Normal,
         };
         // What a detached process says ends up in a file.
-        let paint = if global.detached.is_some() { Paint::off() } else { Paint::for_stderr(config.color) };
+        let paint = if global.detached.is_some() || json_log::is_on() {
+            Paint::off()
+        } else {
+            Paint::for_stderr(config.color)
+        };
         Ok(Console { paint, config, voice, detached: global.detached, flags: global.clone() })
     }
 

@@ -5,5 +5,6 @@ pub(crate) mod console;
 pub(crate) mod diagnostics;
 pub(crate) mod difference;
 pub(crate) mod escape;
+pub(crate) mod json_log;
 pub(crate) mod paint;
 pub(crate) mod stdio;

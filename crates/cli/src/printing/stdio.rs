@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one file that writes to the standard streams")]
 
-use crate::escape;
+use crate::{escape, json_log};
 use std::io::{self, IsTerminal, Write};
 
 /// Text for people on standard output.
@@ -28,6 +28,9 @@ pub fn exact(text: &str) -> io::Result<()> {
 
 /// Text for people on standard error. A write error is dropped: there is no stream left to report it on.
 pub fn err(text: &str) {
+    if json_log::is_on() {
+        return drop(lines_to(io::stderr().lock(), &escape::json(&json_log::record(text))));
+    }
     lines_to(io::stderr().lock(), &escape::with_own(escape::text(text))).ok();
 }
 

@@ -4,12 +4,12 @@
 //! `height` lines come out; what does not fit is counted. Invariant: no line is wider than the window, and where one
 //! must be cut, the name is, before the words that say how it stands.
 
+use super::format;
 use super::rows::{Row, fan_out, folded};
-use super::task::{Phase, Task, Wait};
-use super::{State, format};
 use crate::escape;
 use crate::paint::Paint;
 use convoke_model::{TaskId, Timestamp, Usage};
+use convoke_view::{Phase, State, Task, Wait};
 use std::collections::HashSet;
 use std::time::Duration;
 

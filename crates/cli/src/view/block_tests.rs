@@ -1,9 +1,14 @@
-use super::super::state::tests::{attempt, done, fan_out, group, id, outline, stamp, started};
-use super::super::{Doing, Outline};
 use super::*;
 use convoke_model::{ChildKind, ChildSpec, Event, JsonText, MergeStrategy};
+use convoke_testkit::events::{attempt, done, fan_out, group, id, stamp, started};
+use convoke_view::{Doing, Outline};
 
 const OFF: Paint = Paint::off();
+
+fn outline(steps: &[(&str, &[&str])]) -> Outline {
+    let steps = steps.iter().map(|(task, needs)| (id(task), needs.iter().map(|need| id(need)).collect()));
+    Outline { steps: steps.collect(), ..Outline::default() }
+}
 
 fn view(outline: Outline, events: Vec<Event>, height: usize) -> Vec<String> {
     let events = stamp(events);

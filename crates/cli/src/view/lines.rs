@@ -1,7 +1,6 @@
 //! One event as one line, for logs and for what scrolls above the live view.
 
-use super::task::{Phase, Wait};
-use super::{ABOVE, State, format};
+use super::format;
 use crate::cassette;
 use crate::escape;
 use crate::gate;
@@ -13,10 +12,14 @@ use convoke_model::{
     MergeStrategy, Missing, ProbeVerdict, RunStarted, RunStatus, Stamped, TaskId, Timestamp, Usage, WaitsFor,
     reason,
 };
+use convoke_view::{ABOVE, Phase, State, Wait};
 use std::time::Duration;
 
 /// Columns of a task's own words on a line.
 const TITLE: usize = 60;
+
+/// Columns of the beginning of a text that grows.
+const HEAD: usize = 120;
 
 /// The line for an event, given the state before it; `None` for events that people need not see.
 pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
@@ -146,7 +149,8 @@ pub fn grown(state: &State, question: &TaskId) -> Option<String> {
     let so_far = state.partial_merges.get(&task)?;
     let merges = format::plural(so_far.merges.into(), "merge");
     let task = format::task(&task);
-    Some(escape::line(&format!("{task} so far ({merges}): {}", so_far.head.as_deref()?)).into_owned())
+    let head = format::fit(so_far.head.as_deref()?, HEAD);
+    Some(escape::line(&format!("{task} so far ({merges}): {head}")).into_owned())
 }
 
 fn call_lost(task: &str, worst: &Usage) -> String {

@@ -1,8 +1,7 @@
 //! Rows of the live view: items of one fan-out that do the same become one row.
 
-use super::State;
-use super::state::owner;
 use convoke_model::TaskId;
+use convoke_view::{State, owner};
 use std::collections::HashMap;
 
 /// Items of one fan-out that are shown one by one; more are counted.
@@ -75,9 +74,9 @@ pub fn fan_out(state: &State, task: &TaskId) -> Option<TaskId> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Outline;
-    use super::super::state::tests::{attempt, fan_out as fan, group, id, stamp, started};
     use super::*;
+    use convoke_testkit::events::{attempt, fan_out as fan, group, id, stamp, started};
+    use convoke_view::Outline;
 
     #[test]
     fn items_fold_when_they_are_many_and_questions_do_not() {

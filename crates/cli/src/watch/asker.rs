@@ -1,13 +1,14 @@
 //! Answers for gates: from the person at the terminal, or the first option where gates are to be skipped.
 
 use super::EventFeed;
-use crate::gate::{self, AskOutcome, Keyboard, Question, Submission, Terminal};
+use crate::gate::{self, AskOutcome, Keyboard, Submission, Terminal};
 use crate::given_plan;
 use crate::stored;
 use convoke_engine::Handle;
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{Answer, AnswerOrigin, Ask, Digest, JsonText, Payload, RunId, TaskId};
 use convoke_plan::Plan;
+use convoke_view::Question;
 use indexmap::IndexMap;
 use std::sync::Arc;
 

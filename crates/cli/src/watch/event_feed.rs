@@ -2,10 +2,12 @@
 
 use super::printer::Wants;
 use super::repeats::Repeats;
-use crate::gate::{Gates, Question};
-use crate::view::{Doing, State, grown, line};
+use crate::json_log;
+use crate::view::{grown, line};
 use convoke_journal::Blocked;
-use convoke_model::{Event, Failure, JsonText, Payload, Stamped, TaskId};
+use convoke_model::{Event, Failure, JsonText, Payload, RunId, Stamped, TaskId};
+use convoke_view::{Doing, State};
+use convoke_view::{Gates, Question};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -52,6 +54,8 @@ pub struct EventFeed {
     texts: Texts,
     gates: Gates,
     asked: HashSet<TaskId>,
+    /// The run, where every event is a record of its own.
+    pub log: Option<RunId>,
     /// The run so far.
     pub state: State,
     /// Lines that are not printed yet.
@@ -73,6 +77,7 @@ impl EventFeed {
             texts,
             gates: Gates::default(),
             asked: HashSet::new(),
+            log: None,
             state,
             lines: Vec::new(),
         }
@@ -137,6 +142,13 @@ impl EventFeed {
     }
 
     fn tell(&mut self, stamped: &Stamped, next: &[Stamped]) {
+        if let Some(run) = &self.log {
+            if self.wants.record_for(&stamped.event) {
+                let words = line(&self.state, stamped, self.wants.paint);
+                self.lines.push(json_log::event(run, stamped, words));
+            }
+            return self.learn(stamped);
+        }
         let is_wanted = self.wants.line_for(&stamped.event) && !is_told_by(next, &stamped.event);
         if is_wanted && self.repeats.ends_at(&stamped.event) {
             self.tell_flood();
@@ -228,7 +240,7 @@ impl EventFeed {
 }
 
 /// Whether a failure is told with its words by an event of the same commit: an attempt's by its task, that of the step that ends
-/// the run by the end of the run. Everything else is told where it happened, and referred to later ([`crate::view::ShownFailures`]).
+/// the run by the end of the run. Everything else is told where it happened, and referred to later ([`convoke_view::ShownFailures`]).
 fn is_told_by(next: &[Stamped], event: &Event) -> bool {
     let (task, failure, is_attempt) = match event {
         Event::AttemptFailed { task, failure, .. } => (task, failure, true),
@@ -250,8 +262,8 @@ fn is_told_by(next: &[Stamped], event: &Event) -> bool {
 mod tests {
     use super::*;
     use crate::paint::Paint;
-    use crate::view::{ABOVE, Outline};
     use convoke_model::{Class, RunStatus, Timestamp};
+    use convoke_view::{ABOVE, Outline};
     use std::sync::mpsc::channel;
 
     fn stamped(seq: u64, event: Event) -> Stamped {

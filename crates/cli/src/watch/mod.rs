@@ -17,8 +17,8 @@ pub use printer::Pace;
 
 use crate::console::Voice;
 use crate::paint::Paint;
-use crate::view::{Outline, State};
-use convoke_model::Stamped;
+use convoke_model::{RunId, Stamped};
+use convoke_view::{Outline, State};
 use printer::Printer;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Receiver;
@@ -43,6 +43,8 @@ pub struct Watch {
     pub asker: Option<Asker>,
     /// Passes on what is typed meanwhile; `None`: input is not read.
     pub guide: Option<Guide>,
+    /// The run, where every event is a record of its own.
+    pub log: Option<RunId>,
     /// How time passes.
     pub pace: Pace,
 }
@@ -62,6 +64,7 @@ impl Watch {
     fn run(mut self, updates: Receiver<Update>) -> State {
         let mut printer = Printer::new(self.voice, self.paint, is_live(self.voice), self.pace);
         let mut feed = EventFeed::new(updates, State::new(self.outline), printer.wants(), self.texts);
+        feed.log = self.log.take();
         if let Some(history) = self.history.take() {
             feed.remember(&history());
         }
@@ -134,5 +137,5 @@ impl Watcher {
 /// Whether a block can be drawn over itself here.
 pub fn is_live(voice: Voice) -> bool {
     let dumb = crate::env::get(crate::env::TERM).as_deref() == Some("dumb");
-    voice == Voice::Normal && crate::stdio::err_is_terminal() && !dumb
+    voice == Voice::Normal && crate::stdio::err_is_terminal() && !dumb && !crate::json_log::is_on()
 }

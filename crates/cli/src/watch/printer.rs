@@ -2,6 +2,7 @@
 
 use super::event_feed::{EventFeed, FRAME};
 use crate::console::Voice;
+use crate::json_log;
 use crate::paint::Paint;
 use crate::stdio;
 use crate::view::{Screen, block, format, size};
@@ -60,6 +61,15 @@ impl Wants {
             Voice::Silent => false,
             Voice::Quiet => is_warning(event),
             Voice::Normal => !is_concluded_later(event) && (!self.live || stays_on_screen(event)),
+        }
+    }
+
+    /// Whether an event becomes a record, where every event is one.
+    pub fn record_for(&self, event: &Event) -> bool {
+        match self.voice {
+            Voice::Silent => false,
+            Voice::Quiet => is_warning(event),
+            Voice::Normal => true,
         }
     }
 
@@ -157,6 +167,9 @@ impl Printer {
     fn print_lines(&self, feed: &mut EventFeed) {
         if feed.lines.is_empty() {
             return;
+        }
+        if json_log::is_on() {
+            return feed.lines.drain(..).for_each(|line| stdio::err(&line));
         }
         let text = feed.lines.join("\n");
         feed.lines.clear();

@@ -38,6 +38,8 @@ pub struct Driver {
     /// Deaths that came.
     pub died: Vec<Death>,
     pub name: String,
+    /// Runs that the scenario is not about.
+    aside: Vec<String>,
 }
 
 impl Driver {
@@ -47,7 +49,7 @@ impl Driver {
         let name = format!("{scenario} killed at [{}]", targets.join(", "));
         let counts = world.state().with_file_name("counts-0");
         let deaths = deaths.iter().rev().copied().collect();
-        Driver { world, deaths, counts, kept: Vec::new(), died: Vec::new(), name }
+        Driver { world, deaths, counts, kept: Vec::new(), died: Vec::new(), name, aside: Vec::new() }
     }
 
     /// Runs a command to its end or its death. No code is death.
@@ -137,9 +139,17 @@ impl Driver {
         self.died.iter().any(|death| NAMES[death.place].starts_with("supervisor."))
     }
 
-    /// The newest run that is there.
+    /// The newest run that is there and was not set aside.
     pub fn newest(&self) -> Option<String> {
-        runs(&self.world).last().map(ToString::to_string)
+        let mut runs = runs(&self.world).into_iter().map(|run| run.to_string());
+        runs.rfind(|run| !self.aside.contains(run))
+    }
+
+    /// Sets the newest run aside: what comes is about another one.
+    pub fn set_aside(&mut self) -> String {
+        let run = self.newest().expect("a run");
+        self.aside.push(run.clone());
+        run
     }
 
     /// Lets what is unknown be done again, and every gate be passed.

@@ -19,8 +19,8 @@ pub struct Scenario {
 }
 
 /// The reference workflows.
-pub fn reference() -> Vec<Scenario> {
-    vec![workflow(), goal(), pipeline(), merge(), programs(), tools()]
+pub fn reference() -> Vec<fn() -> Scenario> {
+    vec![workflow, goal, pipeline, merge, programs, tools]
 }
 
 /// Runs a front-end against a model of its own.

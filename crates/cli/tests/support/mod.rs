@@ -11,6 +11,7 @@ pub mod journal;
 pub mod model;
 pub mod process;
 pub mod random;
+pub mod receiver;
 
 use process::Process;
 use serde_json::Value;

@@ -61,11 +61,29 @@ impl Process {
         self.child.as_mut().expect("it runs").try_wait().expect("it can be waited for").is_some()
     }
 
+    /// Whether standard error holds these words by now.
+    pub fn has_said(&self, words: &str) -> bool {
+        self.stderr.as_ref().is_some_and(|stderr| stderr.so_far().contains(words))
+    }
+
     /// Waits until standard error holds these words.
     #[track_caller]
     pub fn await_words(&self, words: &str) {
         let stderr = self.stderr.as_ref().expect("standard error is collected");
         until(&format!("it says `{words}`"), || stderr.so_far().contains(words));
+    }
+
+    /// What it has said on standard error so far.
+    pub fn said_so_far(&self) -> String {
+        self.stderr.as_ref().expect("standard error is collected").so_far()
+    }
+
+    /// The first line of its output, once it is there.
+    #[track_caller]
+    pub fn await_line(&self) -> String {
+        let stdout = self.stdout.as_ref().expect("standard output is collected");
+        until("it prints a line", || stdout.so_far().contains('\n'));
+        stdout.so_far().lines().next().unwrap_or_default().to_owned()
     }
 
     /// What it said, once it has ended.

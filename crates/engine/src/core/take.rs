@@ -397,6 +397,7 @@ impl Core {
                 Event::ProcessStarted { task: id, attempt, pid, start, survives: true }
             }
             Report::EffectCommitted(commit) => self.committed(task, attempt, commit),
+            Report::ModelCalled(call) => Event::ModelCalled { task: id, attempt, call },
             Report::ToolCalled { tool, ms, failed } => {
                 Event::ToolCalled { task: id, attempt, tool, ms, failed }
             }

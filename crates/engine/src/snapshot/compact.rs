@@ -47,6 +47,7 @@ fn is_told_only(event: &Event) -> bool {
         Event::Blocked { .. }
         | Event::Fenced { .. }
         | Event::AttemptTaken { .. }
+        | Event::ModelCalled { .. }
         | Event::LimitsSeen { .. }
         | Event::ContextTrimmed { .. } => true,
         // What a person has allowed is allowed to the next owner too.

@@ -155,6 +155,7 @@ fn assignment(name: &str) -> Assignment {
         idle: None,
     };
     Assignment {
+        trace: None,
         task: TaskId(name.into()),
         key: "k".into(),
         attempt: 1,

@@ -6,6 +6,7 @@ use super::envelope;
 use crate::sqlite::whole;
 use crate::tip::tip_path;
 use crate::{Error, Inbox, StateDir, live_owner, verify};
+use convoke_failpoint::failpoint;
 use convoke_model::RunId;
 use std::fs::{self, File};
 use std::io::Write;
@@ -30,6 +31,7 @@ pub struct Exported {
 pub fn export(state: &StateDir, run: &RunId, out: &mut dyn Write) -> Result<Exported, Error> {
     let dir = state.existing(run)?;
     let draft = Draft::new(state, "export")?;
+    failpoint!("export.draft_made");
     let live = live_owner(state, run)?.is_some();
     let copy_dir = draft.run_dir(run)?;
     // Before the records: the copy has everything that was acknowledged by now.
@@ -40,7 +42,9 @@ pub fn export(state: &StateDir, run: &RunId, out: &mut dyn Write) -> Result<Expo
     let messages = Inbox::kept(state, run)?;
     let copy = copy_dir.join("journal.db");
     let whole = whole::copy(state, run, &copy)?;
+    failpoint!("export.copied");
     verify(&draft.state(), run)?;
+    failpoint!("export.verified");
     let manifest = Manifest {
         run: run.to_string(),
         events: whole.last,
@@ -51,7 +55,9 @@ pub fn export(state: &StateDir, run: &RunId, out: &mut dyn Write) -> Result<Expo
         live,
     };
     content::add(&copy, &manifest, &messages, File::open(dir.join("log")).ok())?;
+    failpoint!("export.completed");
     let bytes = envelope::pack(&copy, out)?;
+    failpoint!("export.packed");
     Ok(Exported { events: whole.last, blobs: whole.blobs, messages: messages.len() as u64, live, bytes })
 }
 

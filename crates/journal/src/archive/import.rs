@@ -11,6 +11,7 @@ use crate::sqlite::whole::{self, Whole};
 use crate::state::private_file;
 use crate::tip::TipFile;
 use crate::{Error, Index, Reader, StateDir, disk, verify};
+use convoke_failpoint::failpoint;
 use convoke_model::RunId;
 use std::io::{self, Read};
 use std::path::Path;
@@ -36,10 +37,13 @@ pub struct Imported {
 /// whole export, whatever does not verify, and a run whose name is taken by another one.
 pub fn import(state: &StateDir, given: &mut dyn Read, shown: &Path) -> Result<Imported, Error> {
     let draft = Draft::new(state, "import")?;
+    failpoint!("import.draft_made");
     let (export, content) = (draft.file("export"), draft.file("content.db"));
     let mut copy = private_file(&export)?;
     io::copy(given, &mut copy).map_err(Error::io("read", shown))?;
+    failpoint!("import.taken_in");
     envelope::unpack(&export, shown, &content)?;
+    failpoint!("import.unpacked");
     let found = Content::open(&content, shown)?;
     let manifest = found.manifest()?;
     let run = RunId(manifest.run.as_str().into());
@@ -63,9 +67,12 @@ pub fn import(state: &StateDir, given: &mut dyn Read, shown: &Path) -> Result<Im
     let dir = draft.run_dir(&run)?;
     let whole = whole::copy_file(&content, &run, &dir.join("journal.db"))
         .map_err(|error| as_refusal(error, shown))?;
+    failpoint!("import.copied");
     complete(&found, &manifest, &whole, &dir)?;
+    failpoint!("import.completed");
     verify(&draft.state(), &run).map_err(|error| as_refusal(error, shown))?;
     disk::sync_folder(&dir).map_err(Error::io("sync", &dir))?;
+    failpoint!("import.verified");
     let target = state.run_dir(&run);
     disk::rename(&dir, &target).map_err(|error| match error.kind() {
         // A rename does not replace a folder that holds something.
@@ -74,9 +81,12 @@ pub fn import(state: &StateDir, given: &mut dyn Read, shown: &Path) -> Result<Im
         }
         _ => Error::io("make", &target)(error),
     })?;
+    failpoint!("import.renamed");
     state.sync_names()?;
+    failpoint!("import.named");
     // A list finds it by itself.
     Index::open(state).and_then(|mut index| index.refresh(&run)).ok();
+    failpoint!("import.listed");
     Ok(imported(false))
 }
 

@@ -6,6 +6,7 @@
 use super::reader::Reader;
 use super::{RunMeta, Sqlite, refusal};
 use crate::{Error, Journal, Missing, Owner, StateDir};
+use convoke_failpoint::failpoint;
 use convoke_model::{Blob, Digest, JsonText, RunId, Stamped};
 use rusqlite::OptionalExtension;
 use std::collections::HashSet;
@@ -52,10 +53,12 @@ impl Sqlite {
         let known: HashSet<Digest> = base.blob_addresses().into_iter().collect();
         Sqlite::create_with(state, run, meta, owner, |journal| {
             journal.append(&[], own, &[])?;
+            failpoint!("journal.copy.begun");
             let mut copied = HashSet::new();
             for batch in events.chunks(BATCH) {
                 let blobs = named_blobs(base, &known, batch, &mut copied)?;
                 journal.append(batch, &blobs, &[])?;
+                failpoint!("journal.copy.appended");
             }
             Ok(())
         })

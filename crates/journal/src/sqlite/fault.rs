@@ -2,17 +2,27 @@
 
 use crate::Error;
 use rusqlite::{ErrorCode, ffi};
+use rustix::io::Errno;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+/// The disk itself refused.
+const EIO: i32 = Errno::IO.raw_os_error();
+
 /// Turns a refusal of the database into an error that names the file.
 pub(crate) fn refusal(path: &Path, error: rusqlite::Error) -> Error {
+    refused(path, error, io::Error::last_os_error().raw_os_error())
+}
+
+/// `reason` is what the system said last: SQLite keeps none for the memory that is shared.
+fn refused(path: &Path, error: rusqlite::Error, reason: Option<i32>) -> Error {
     let path = path.to_path_buf();
     let code = error.sqlite_error().map(|error| error.extended_code);
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Error::DiskFull { path },
         // The memory that readers and the writer share is a file too. It cannot grow: nothing was written.
-        Some(_) if code == Some(ffi::SQLITE_IOERR_SHMSIZE) => Error::DiskFull { path },
+        Some(_) if code == Some(ffi::SQLITE_IOERR_SHMSIZE) && reason != Some(EIO) => Error::DiskFull { path },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             Error::Corrupt { path, why: error.to_string() }
@@ -44,11 +54,13 @@ mod tests {
     fn a_disk_without_room_is_full_whichever_file_cannot_grow() {
         let error = |code: i32| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
         for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE] {
-            let found = refusal(Path::new("j"), error(code));
+            let found = refused(Path::new("j"), error(code), Some(Errno::NOSPC.raw_os_error()));
             assert!(matches!(found, Error::DiskFull { .. }), "{code}: {found:?}");
         }
-        let other = refusal(Path::new("j"), error(ffi::SQLITE_IOERR_READ));
-        assert!(matches!(other, Error::Database { .. }), "{other:?}");
+        for code in [ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR_SHMSIZE] {
+            let other = refused(Path::new("j"), error(code), Some(EIO));
+            assert!(matches!(other, Error::Database { .. }), "{code}: {other:?}");
+        }
     }
 
     #[test]

@@ -123,7 +123,10 @@ impl Sqlite {
         schema::migrate(&connection, version).map_err(fail)?;
         let next_epoch = "UPDATE run SET epoch = epoch + 1 RETURNING epoch";
         failpoint!("journal.open.before_epoch");
+        // A row is given before its statement is committed, and the error of that commit would be nobody's: it has one of its own.
+        connection.execute_batch("BEGIN IMMEDIATE").map_err(fail)?;
         let epoch = connection.query_row(next_epoch, [], |row| row.get::<_, i64>(0)).map_err(fail)?;
+        connection.execute_batch("COMMIT").map_err(fail)?;
         failpoint!("journal.open.epoch_taken");
         lock.announce(epoch as u64)?;
         failpoint!("journal.open.announced");

@@ -98,6 +98,18 @@ impl Reader {
         .map(|_| ())
     }
 
+    /// The same for as long as `each` takes them: what it answers says whether it wants more.
+    pub fn read_while(&self, from: u64, each: &mut dyn FnMut(Stamped) -> bool) -> Result<(), Error> {
+        let walked = self.walk(from, |event| match event.seq < from || each(event) {
+            true => Ok(()),
+            false => Err(Error::Closed),
+        });
+        match walked {
+            Ok(_) | Err(Error::Closed) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// All events.
     pub fn read_all(&self) -> Result<Vec<Stamped>, Error> {
         let mut events = Vec::new();

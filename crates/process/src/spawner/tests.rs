@@ -5,7 +5,7 @@ use std::process::{ExitStatus, Stdio};
 
 async fn start(spawner: &Spawner, command: Command) -> Child {
     let started = spawner
-        .start_unless(Order { command, recording: None }, std::future::pending(), |_| {})
+        .start_unless(Order { command, recording: None, until: None }, std::future::pending(), |_| {})
         .await
         .unwrap();
     started.expect("nobody takes it back")
@@ -74,7 +74,11 @@ async fn a_command_is_started_or_taken_back_and_never_both() {
             context.waker().wake_by_ref();
             if looks < 0 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
         });
-        match spawner.start_unless(Order { command, recording: None }, later, |_| {}).await.unwrap() {
+        match spawner
+            .start_unless(Order { command, recording: None, until: None }, later, |_| {})
+            .await
+            .unwrap()
+        {
             Some(child) => {
                 assert!(wait(child).await.success() && witness.exists());
                 started += 1;
@@ -85,3 +89,24 @@ async fn a_command_is_started_or_taken_back_and_never_both() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), started, "of {taken_back} nothing is seen");
     assert!(taken_back > 0, "the first one is taken back at once");
 }
+
+#[tokio::test]
+async fn a_command_is_not_started_once_its_time_to_start_is_over() {
+    let folder = std::env::temp_dir().join(format!("late-{}", std::process::id()));
+    let spawner = Spawner::new("late");
+    let mut begun = Vec::new();
+    for until in [Instant::now() - std::time::Duration::from_millis(1), Instant::now() + LONG] {
+        let mut command = Command::new("touch");
+        command.arg(&folder);
+        let order = Order { command, recording: None, until: Some(until) };
+        let started = spawner.start_unless(order, std::future::pending(), |_| {}).await;
+        begun.push(
+            started.map(|child| child.unwrap().wait().unwrap().success()).map_err(|error| error.kind()),
+        );
+        assert_eq!(folder.exists(), begun.len() == 2, "{begun:?}");
+    }
+    std::fs::remove_file(folder).unwrap();
+    assert_eq!(begun, [Err(io::ErrorKind::TimedOut), Ok(true)]);
+}
+
+const LONG: std::time::Duration = std::time::Duration::from_secs(600);

@@ -23,6 +23,7 @@ pub use record::{Recorded, Stream};
 pub(crate) use recorder::{Recorder, Recording};
 
 use crate::process::{Process, kill_marked};
+use convoke_failpoint::failpoint;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File, OpenOptions};
@@ -111,6 +112,7 @@ impl Slot {
         let folder = File::open(&self.folder)?;
         let recording =
             Recording::new(folder, lock, [self.create("stdout")?, self.create("stderr")?], half, limit);
+        failpoint!("survivor.slot.prepared");
         Ok((recording, stdin))
     }
 
@@ -184,6 +186,7 @@ impl Slot {
     pub fn attend(&self, engine: &str) -> io::Result<()> {
         let new = self.folder.join("attached.new");
         fs::write(&new, engine)?;
+        failpoint!("survivor.attached.written");
         fs::rename(new, self.folder.join("attached"))
     }
 

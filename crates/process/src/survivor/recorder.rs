@@ -3,6 +3,7 @@
 //! Runs in a copy of the engine between fork and exec, so there are system calls here and nothing else: no lock, no allocation.
 
 use super::record::{HEADER, Recorded};
+use convoke_failpoint::failpoint;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -36,17 +37,20 @@ impl Recording {
     pub unsafe fn begin(&self) -> io::Result<(Recorder, [libc::c_int; 2])> {
         // SAFETY: system calls with descriptors that are ours and texts that end with a NUL.
         unsafe {
+            failpoint!("supervisor.record.before");
             let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
             let started = libc::openat(self.folder.as_raw_fd(), c"started".as_ptr(), flags, 0o600);
             if started == -1 {
                 return Err(io::Error::last_os_error());
             }
+            failpoint!("supervisor.record.made");
             let pid = libc::getpid().to_le_bytes();
             let written = libc::write(started, pid.as_ptr().cast(), pid.len());
             libc::close(started);
             if written != pid.len() as isize {
                 return Err(io::ErrorKind::StorageFull.into());
             }
+            failpoint!("supervisor.record.begun");
             let mut ends = [[0; 2]; 2];
             for end in &mut ends {
                 if libc::pipe2(end.as_mut_ptr(), libc::O_CLOEXEC) == -1 {
@@ -187,6 +191,7 @@ impl Recorder {
                     self.broken = errno();
                 }
             }
+            failpoint!("supervisor.record.synced");
             let half = self.streams[0].half;
             let bytes = Recorded::bytes(status, self.timed_out, self.broken, self.totals(), half);
             let flags = libc::O_CREAT | libc::O_TRUNC | libc::O_WRONLY | libc::O_CLOEXEC;
@@ -196,7 +201,9 @@ impl Recorder {
             }
             let written = libc::write(new, bytes.as_ptr().cast(), bytes.len());
             if written == bytes.len() as isize && libc::fsync(new) == 0 {
+                failpoint!("supervisor.record.written");
                 libc::renameat(self.folder, c"exit.new".as_ptr(), self.folder, c"exit".as_ptr());
+                failpoint!("supervisor.record.renamed");
                 libc::fsync(self.folder);
             }
             libc::close(new);

@@ -33,7 +33,7 @@ impl Drop for Place {
 async fn start(slot: &Slot, script: &str, kept: u64, limit: Duration) -> Group {
     let mut command = Command::new("sh");
     command.args(["-c", script]).env_clear().env("PATH", "/bin:/usr/bin");
-    let surviving = Surviving { slot, stdin: Some("given"), kept, limit };
+    let surviving = Surviving { slot, stdin: Some("given"), kept, limit, until: None };
     let launcher = Launcher::new("test", OnDrop::Kill);
     launcher.start_surviving(command, surviving, std::future::pending(), |_| {}).await.unwrap().unwrap()
 }
@@ -124,7 +124,7 @@ async fn what_was_looked_at_before_its_start_never_starts() {
 async fn a_command_that_cannot_start_was_not_started() {
     let place = Place::new("missing");
     let slot = place.slot();
-    let surviving = Surviving { slot: &slot, stdin: None, kept: 8, limit: LONG };
+    let surviving = Surviving { slot: &slot, stdin: None, kept: 8, limit: LONG, until: None };
     let launcher = Launcher::new("test", OnDrop::Kill);
     let command = Command::new("/no/such/program");
     let started = launcher.start_surviving(command, surviving, std::future::pending(), |_| {}).await;

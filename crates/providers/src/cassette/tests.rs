@@ -42,6 +42,7 @@ impl Asked {
             contract: None,
             secrets: &[],
             mask: None,
+            trace: None,
             step: &self.task.0,
             purpose: Purpose::Answer,
             task: &self.task,

@@ -120,7 +120,7 @@ fn task(name: &str) -> TaskId {
 }
 
 fn by(task: &TaskId) -> Asker<'_> {
-    Asker { task, attempt: 1, key: "k" }
+    Asker { task, attempt: 1, key: "k", trace: None }
 }
 
 fn replay(folder: &Path) -> (Replay, ReplayTools) {

@@ -44,6 +44,7 @@ impl Asked {
             contract: None,
             secrets: &[],
             mask: None,
+            trace: None,
             model: "m",
             meant: "m",
             messages: &self.messages,

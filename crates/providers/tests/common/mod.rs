@@ -70,6 +70,7 @@ impl Asked {
             contract: self.contract.as_ref(),
             secrets: &[],
             mask: None,
+            trace: None,
             step: "counter",
             purpose: Purpose::Answer,
             task: &self.task,

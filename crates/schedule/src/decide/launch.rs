@@ -181,6 +181,7 @@ impl View<'_> {
             pieces.iter().map(|piece| self.turn(task, piece)).collect()
         };
         Ok(Assignment {
+            trace: None,
             task: self.tasks[task].id.clone(),
             attempt: self.tasks[task].attempts + 1,
             key,

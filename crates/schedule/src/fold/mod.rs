@@ -127,6 +127,7 @@ impl State {
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
             Event::AttemptTaken { .. }
+            | Event::ModelCalled { .. }
             | Event::ProcessStarted { .. }
             | Event::EffectClaimed { .. }
             | Event::Blocked { .. }

@@ -164,6 +164,7 @@ pub fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::ProbeStarted { task, .. }
         | Event::EffectProbed { task, .. }
         | Event::TurnRecorded { task, .. }
+        | Event::ModelCalled { task, .. }
         | Event::ToolCalled { task, .. }
         | Event::AttemptFinished { task, .. }
         | Event::AttemptFailed { task, .. }

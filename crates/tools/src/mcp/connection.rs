@@ -6,6 +6,7 @@ use super::catalogue::Catalogue;
 use super::child::{Child, Program};
 use super::content::{self, failed};
 use super::guard::{Guarded, Manners};
+use super::labels::Labels;
 use super::listing::{self, Unlisted};
 use super::remote::{self, Remote};
 use super::settings::{Means, Secrets};
@@ -16,7 +17,7 @@ use convoke_model::{Class, Failure, JsonText, Server, Transport};
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ErrorCode, Implementation,
-    ProtocolVersion, RequestMetaObject,
+    ProtocolVersion,
 };
 use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, ServiceError, serve_client};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -186,7 +187,7 @@ impl Connection {
         &self,
         tool: &str,
         arguments: &JsonText,
-        key: &str,
+        labels: Labels<'_>,
         limit: Duration,
     ) -> Result<ToolResult, Failure> {
         let catalogue = self.known();
@@ -198,7 +199,7 @@ impl Connection {
             Err(wrong) => return Ok(wrong),
         };
         let mut request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        request.meta = (!key.is_empty()).then(|| idempotency(key));
+        request.meta = labels.meta();
         failpoint!("mcp.call.before");
         let answer = tokio::time::timeout(limit, self.peer.call_tool_once(request)).await;
         failpoint!("mcp.call.answered");
@@ -282,14 +283,4 @@ impl ClientHandler for Listener {
         ClientConfig::new(ClientCapabilities::default(), us)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
-}
-
-/// The entry of a call's meta data that holds its idempotency key.
-pub(super) const IDEMPOTENCY: &str = "convoke/idempotency-key";
-
-/// What a server may tell a repetition by. Servers that do not know the key ignore it, as the protocol asks them to.
-fn idempotency(key: &str) -> RequestMetaObject {
-    let mut meta = RequestMetaObject::new();
-    meta.0.0.insert(IDEMPOTENCY.to_owned(), key.into());
-    meta
 }

@@ -5,6 +5,7 @@
 
 use super::catalogue::Catalogue;
 use super::connection::Connection;
+use super::labels::Labels;
 use super::pace::Pace;
 use super::settings::Means;
 use super::trouble::{self, Who};
@@ -51,9 +52,14 @@ impl Keeper {
     }
 
     /// Calls a tool. The wait for the server's start does not count as time of the call.
-    pub async fn call(&self, tool: &str, arguments: &JsonText, key: &str) -> Result<ToolResult, Failure> {
+    pub async fn call(
+        &self,
+        tool: &str,
+        arguments: &JsonText,
+        labels: Labels<'_>,
+    ) -> Result<ToolResult, Failure> {
         let connection = self.connection()?.await?;
-        connection.call(tool, arguments, key, self.call_limit()).await
+        connection.call(tool, arguments, labels, self.call_limit()).await
     }
 
     fn call_limit(&self) -> Duration {

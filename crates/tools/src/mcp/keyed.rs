@@ -3,7 +3,7 @@
 //! Servers often stand behind gateways that know `Idempotency-Key` and nothing of the protocol inside. The key is taken from the
 //! message itself, so that header and message never differ; a message that is no call of a tool gets no header.
 
-use super::connection::IDEMPOTENCY;
+use super::labels::IDEMPOTENCY;
 use futures::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestMetaObject};

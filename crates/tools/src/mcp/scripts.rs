@@ -7,11 +7,12 @@
 
 use super::catalogue::Catalogue;
 use super::content::failed;
+use super::labels::Labels;
 use super::settings::{Means, Resolved};
 use super::trouble::{self, Who};
 use convoke_agent::{Commands, Report, ScriptResult, Sink, ToolResult};
 use convoke_model::excerpt::last_chars;
-use convoke_model::{Class, Failure, JsonText, ScriptCall, ScriptTool, Server, Transport};
+use convoke_model::{Class, Failure, JsonText, ScriptCall, ScriptTool, Server, TRACEPARENT, Transport};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -63,7 +64,7 @@ impl<'a> Scripts<'a> {
         server: &str,
         tool: &str,
         arguments: &JsonText,
-        key: &str,
+        labels: impl Into<Labels<'_>>,
         means: &Means,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
@@ -78,7 +79,9 @@ impl<'a> Scripts<'a> {
         };
         let mut call =
             self.command(script, &given, means, &Who::new(server, format!("`{}`", script.command)))?;
+        let Labels { key, trace } = labels.into();
         call.key = (!key.is_empty()).then(|| key.into());
+        call.env.extend(trace.map(|trace| (TRACEPARENT.to_owned(), trace.to_owned())));
         let limit = self.server.timeout.unwrap_or(means.limits.call);
         match run(&call, limit, means, &cancel).await {
             Ok(Some(result)) => Ok(entry.result(read(script, &result))),

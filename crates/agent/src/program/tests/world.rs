@@ -178,6 +178,7 @@ impl World {
         );
         let call = ProgramCall { answers, ..self.call.clone() };
         let assignment = Assignment {
+            trace: None,
             task: TaskId("synthesis".into()),
             key: "k".into(),
             attempt: 1,

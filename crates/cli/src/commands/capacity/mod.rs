@@ -5,7 +5,7 @@
 mod forget;
 mod json;
 mod runs;
-mod set;
+pub(crate) mod set;
 mod text;
 
 pub use json::millis;

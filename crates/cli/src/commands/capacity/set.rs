@@ -43,6 +43,18 @@ pub fn run(console: &Console, limits: &[(String, String)]) -> Result<Exit, Comma
     Ok(Exit::Success)
 }
 
+/// Changes one limit, for a caller that is not at this terminal; what it was.
+pub(crate) fn one(console: &Console, name: &str, value: u32, origin: &str) -> Result<u32, CommandFailure> {
+    let (path, snapshot) = look(console)?;
+    let nothing =
+        || CommandFailure::new(Exit::Usage, format!("there is no limit to change: {NOTHING_SHARED}"));
+    let snapshot = snapshot.ok_or_else(nothing)?;
+    let (name, limit) = requested_limit(console, name, &value.to_string(), &snapshot)?;
+    let identity = Identity { label: "capacity set".to_owned(), ..Identity::default() };
+    let table = Capacity::open(&path, &identity, Options::default())?;
+    table.set_limit(&name, limit, origin)?.ok_or_else(|| unknown(console, &name, &snapshot))
+}
+
 /// The limit that was asked for, checked.
 fn requested_limit(
     console: &Console,

@@ -24,6 +24,7 @@ use crate::inputs;
 use crate::stored::{self, Stored};
 use crate::view::format;
 use convoke_engine::{Changes, EngineError, Fork, Start, report};
+use convoke_failpoint::failpoint;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
 use convoke_model::{
     Base, BaseKind, Blob, Event, JsonText, Payload, RunStarted, SetOutput, Stamped, Timestamp,
@@ -94,8 +95,10 @@ pub fn run(console: &Console, args: &ForkArgs) -> Result<Exit, CommandFailure> {
         begun: true,
     }
     .admit()?;
+    failpoint!("fork.admitted");
     let equipment = Equipment::for_plan(&plan, &cassette)?;
     let journal = create(&state, &plan, started, (&base, &blobs), history, opening)?;
+    failpoint!("fork.journal.made");
     console.say(&format!("run {} is a fork of {}", journal.run(), base.run));
     let start = Start::Resume(Changes::None);
     let (plan, flags) = (Arc::new(plan), &args.flags);

@@ -7,6 +7,7 @@ use crate::failure::CommandFailure;
 use crate::stdio;
 use crate::stored;
 use crate::view::format::{bytes, plural};
+use convoke_failpoint::failpoint;
 use convoke_journal::{Exported, StateDir, export, private_file};
 use convoke_model::RunId;
 use serde_json::json;
@@ -21,14 +22,15 @@ pub const STANDARD: &str = "-";
 pub fn run(console: &Console, args: &ExportArgs) -> Result<Exit, CommandFailure> {
     let state = stored::for_writing(console)?;
     let run = stored::find(&state, &args.run)?;
-    let done = match args.file.as_os_str() == STANDARD {
+    let file = args.file.as_deref().unwrap_or(Path::new(STANDARD));
+    let done = match file.as_os_str() == STANDARD {
         true => to_standard_output(&state, &run)?,
-        false => to_file(&state, &run, &args.file)?,
+        false => to_file(&state, &run, file)?,
     };
     match args.format {
-        Format::Json if args.file.as_os_str() != STANDARD => console.json(&json!({
+        Format::Json if file.as_os_str() != STANDARD => console.json(&json!({
             "run": run,
-            "file": args.file,
+            "file": file,
             "bytes": done.bytes,
             "events": done.events,
             "blobs": done.blobs,
@@ -68,9 +70,12 @@ fn to_file(state: &StateDir, run: &RunId, file: &Path) -> Result<Exported, Comma
     let draft = draft_of(file);
     let written = private_file(&draft).map_err(CommandFailure::from).and_then(|out| {
         let mut out = BufWriter::new(out);
+        failpoint!("export.file_begun");
         let done = export(state, run, &mut out)?;
         out.flush().and_then(|()| out.get_ref().sync_all()).map_err(unwritable)?;
+        failpoint!("export.file_synced");
         fs::rename(&draft, file).map_err(unwritable)?;
+        failpoint!("export.file_renamed");
         Ok(done)
     });
     if written.is_err() {

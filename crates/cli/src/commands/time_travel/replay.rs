@@ -9,10 +9,12 @@ use crate::console::Console;
 use crate::driving::{self, Signals};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::json_log;
 use crate::stored::{self, Stored};
-use crate::view::{Outline, format};
+use crate::view::format;
 use crate::watch::{Pace, Update, Watch};
 use convoke_model::{Event, Stamped, Timestamp};
+use convoke_view::Outline;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -45,6 +47,7 @@ pub fn run(console: &Console, args: &ReplayArgs) -> Result<Exit, CommandFailure>
         texts: driving::texts(&state, &stored.run),
         asker: None,
         guide: None,
+        log: json_log::is_on().then(|| stored.run.clone()),
         pace: Pace::Replayed { speed: args.speed, since },
     };
     let steps = steps(&shown, args.speed);

@@ -1,7 +1,10 @@
 //! `convoke doctor`: which providers answer, with which models, and what to set where none does.
 //!
+//! Receivers of traces and notices are told of as well: what they have taken, and why a delivery came to nothing.
+//!
 //! Asks for lists of models only, all providers at once; nothing is spent. A provider without a key is not asked.
 
+use super::receivers::{self, Receiver};
 use crate::advice;
 use crate::args::{DoctorArgs, Format};
 use crate::compiling;
@@ -87,9 +90,13 @@ pub fn run(console: &Console, args: &DoctorArgs) -> Result<Exit, CommandFailure>
     driving::network_remark().iter().for_each(|remark| console.warn(remark));
     let findings = runtime.block_on(examine(&registry, candidates(&console.config, &args.provider)));
     let healthy = findings.iter().any(|finding| finding.outcome.is_ok());
+    let receivers = if args.provider.is_empty() { receivers::look(console) } else { Vec::new() };
     match args.format {
-        Format::Json => console.json(&record(&findings, healthy))?,
-        Format::Text => console.data(&findings.iter().map(line).collect::<Vec<_>>().join("\n"))?,
+        Format::Json => console.json(&record(&findings, healthy, &receivers))?,
+        Format::Text => {
+            let lines = findings.iter().map(line).chain(receivers.iter().map(receivers::line));
+            console.data(&lines.collect::<Vec<_>>().join("\n"))?;
+        }
     }
     if healthy {
         return Ok(Exit::Success);
@@ -175,10 +182,11 @@ fn in_words(models: &[String], unlisted: &str) -> String {
     }
 }
 
-fn record(findings: &[Finding], healthy: bool) -> Value {
+fn record(findings: &[Finding], healthy: bool, receivers: &[Receiver]) -> Value {
     let providers: Vec<_> = findings.iter().map(provider_record).collect();
     let advice = if healthy { &[] } else { advice::to_get_an_answer() };
-    json!({"answers": healthy, "providers": providers, "advice": advice})
+    let receivers: Vec<_> = receivers.iter().map(receivers::record).collect();
+    json!({"answers": healthy, "providers": providers, "advice": advice, "receivers": receivers})
 }
 
 fn provider_record(finding: &Finding) -> Value {

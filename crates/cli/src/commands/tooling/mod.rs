@@ -6,4 +6,5 @@ pub(in crate::commands) mod config;
 pub(in crate::commands) mod config_keys;
 pub(in crate::commands) mod doctor;
 pub(in crate::commands) mod man;
+mod receivers;
 pub(in crate::commands) mod schema;

@@ -12,7 +12,14 @@ pub fn run(console: &Console, of: SchemaOf) -> Result<Exit, CommandFailure> {
         SchemaOf::Manifest => convoke_plan::source::manifest_schema(),
         SchemaOf::Personas => convoke_plan::source::persona_schema(),
         SchemaOf::Goal => convoke_plan::compile::goal_schema(),
+        SchemaOf::Api => return api(console),
     };
     console.json(&schema)?;
+    Ok(Exit::Success)
+}
+
+/// Printed as it is written: a document is compared by its text.
+fn api(console: &Console) -> Result<Exit, CommandFailure> {
+    console.json_lines(&convoke_server::description())?;
     Ok(Exit::Success)
 }

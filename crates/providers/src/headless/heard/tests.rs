@@ -49,6 +49,7 @@ fn reply(heard: Heard) -> Reply {
         contract: None,
         secrets: &[],
         mask: None,
+        trace: None,
         step: "a",
         purpose: Purpose::Answer,
         task: &task,

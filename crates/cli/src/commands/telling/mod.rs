@@ -1,0 +1,5 @@
+//! Commands by which others are told about runs.
+
+pub mod export_otlp;
+pub mod follow;
+pub mod metrics;

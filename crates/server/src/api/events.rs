@@ -1,0 +1,215 @@
+//! The events of a run as they are written, and a search through what was said in it.
+
+use super::Shared;
+use super::query::{Asked, OfRun, limit};
+use crate::access::Session;
+use crate::error::{Answer, ApiError, ErrorBody};
+use crate::following::{Follower, waiting};
+use axum::Json;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use convoke_journal::Reader;
+use convoke_model::{Event, Payload, Stamped, TaskId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+/// Which events.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub(crate) struct Which {
+    /// From this number on (1).
+    from: Option<u64>,
+    /// At most so many (500, and never more than 5000).
+    limit: Option<usize>,
+    /// Those of one task.
+    task: Option<String>,
+}
+
+/// Events.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EventsBody {
+    events: Vec<StampedBody>,
+    /// The `from` of those that follow; null where there are none yet.
+    next: Option<u64>,
+}
+
+/// An event with its place and time.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StampedBody {
+    seq: u64,
+    at: u64,
+    /// The event as the journal has it: an object with one key, or a word.
+    #[schema(value_type = Value)]
+    event: Value,
+}
+
+/// Events of a run
+#[utoipa::path(get, path = "/runs/{run}/events", tag = "events", params(("run" = String, Path), Which), responses(
+    (status = 200, body = EventsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
+pub(crate) async fn events(
+    app: Shared,
+    _caller: Session,
+    OfRun(run): OfRun,
+    Asked(which): Asked<Which>,
+) -> Result<Response, ApiError> {
+    let follower = app.hub.open(&run).await?;
+    let text = waiting(move || page(&follower, &which)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+/// Written piece by piece: what the journal holds is not taken apart and put together again.
+fn page(follower: &Follower, which: &Which) -> Result<String, ApiError> {
+    let (from, most) = (which.from.unwrap_or(1).max(1), limit(which.limit, 500, 5_000));
+    let last = follower.look(|seen| seen.position);
+    let (pieces, next) = match &which.task {
+        None => {
+            let pieces = follower.events(from, most)?;
+            let end = pieces.last().map_or(from, |piece| piece.seq + 1);
+            (pieces.into_iter().map(|piece| piece.json.to_string()).collect::<Vec<_>>(), end)
+        }
+        Some(task) => {
+            let events = follower.events_of(&TaskId(task.as_str().into()), last)?;
+            let wanted: Vec<&Stamped> =
+                events.iter().filter(|stamped| stamped.seq >= from).take(most).collect();
+            let end = if wanted.len() == most {
+                wanted.last().map_or(from, |stamped| stamped.seq + 1)
+            } else {
+                last + 1
+            };
+            (wanted.into_iter().filter_map(|stamped| serde_json::to_string(stamped).ok()).collect(), end)
+        }
+    };
+    let next = if next <= last { next.to_string() } else { "null".to_owned() };
+    Ok(format!("{{\"events\":[{}],\"next\":{next}}}", pieces.join(",")))
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub(crate) struct Sought {
+    /// The words.
+    q: String,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FoundBody {
+    hits: Vec<Hit>,
+    /// Whether there is more.
+    cut: bool,
+}
+
+/// A place where the words stand.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Hit {
+    task: Option<String>,
+    /// `output`, `conversation`, `failure`, `tool` or `note`.
+    #[serde(rename = "where")]
+    place: String,
+    excerpt: String,
+    seq: u64,
+}
+
+/// The most places.
+const MOST_HITS: usize = 200;
+
+/// Characters on each side of the words.
+const AROUND: usize = 80;
+
+/// Search inside a run
+#[utoipa::path(get, path = "/runs/{run}/search", tag = "events", params(("run" = String, Path), Sought), responses(
+    (status = 200, body = FoundBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
+pub(crate) async fn search(
+    app: Shared,
+    _caller: Session,
+    OfRun(run): OfRun,
+    Asked(sought): Asked<Sought>,
+) -> Answer<FoundBody> {
+    let words = sought.q.trim().to_lowercase();
+    if words.is_empty() {
+        return Err(ApiError::bad_request("`q` has no words to look for"));
+    }
+    let follower = app.hub.open(&run).await?;
+    let body = waiting(move || {
+        let mut found = FoundBody { hits: Vec::new(), cut: false };
+        follower.with_reader(|reader| {
+            reader.read_while(1, &mut |stamped| {
+                look_through(reader, &stamped, &words, &mut found);
+                !found.cut
+            })
+        })?;
+        Ok(found)
+    });
+    Ok(Json(body.await?))
+}
+
+fn look_through(reader: &Reader, stamped: &Stamped, words: &str, found: &mut FoundBody) {
+    let task = convoke_schedule::task_of(&stamped.event);
+    for (place, text) in texts(reader, &stamped.event) {
+        let Some(excerpt) = excerpt(&text, words) else { continue };
+        if found.hits.len() == MOST_HITS {
+            found.cut = true;
+            return;
+        }
+        let (task, place) = (task.map(ToString::to_string), place.to_owned());
+        found.hits.push(Hit { task, place, excerpt, seq: stamped.seq });
+    }
+    if let Some(task) = task.filter(|task| {
+        matches!(stamped.event, Event::AttemptStarted { attempt: 1, .. })
+            && task.0.to_lowercase().contains(words)
+    }) {
+        let (task, place) = (task.to_string(), "task".to_owned());
+        found.hits.push(Hit { excerpt: task.clone(), task: Some(task), place, seq: stamped.seq });
+    }
+}
+
+fn texts(reader: &Reader, event: &Event) -> Vec<(&'static str, String)> {
+    let value = |place, payload: &Payload| {
+        let text = match payload {
+            Payload::Inline(text) => Some(text.clone()),
+            Payload::Blob { digest, .. } => reader.blob(digest).ok().flatten(),
+            Payload::Gathered => None,
+        };
+        text.map(|text| (place, text.as_str().replace("\\n", " "))).into_iter().collect::<Vec<_>>()
+    };
+    match event {
+        Event::AttemptFinished { output, .. } | Event::TaskSucceeded { output, .. } => {
+            value("output", output)
+        }
+        Event::TurnRecorded { piece, .. } => value("conversation", piece),
+        Event::AttemptFailed { failure, .. } | Event::TaskFailed { failure, .. } => {
+            vec![("failure", failure.message.clone())]
+        }
+        Event::ToolCalled { tool, .. } => vec![("tool", tool.clone())],
+        Event::Noted { message, .. } => vec![("note", message.clone())],
+        Event::Guided { text, .. } => vec![("note", text.clone())],
+        _ => Vec::new(),
+    }
+}
+
+fn excerpt(text: &str, words: &str) -> Option<String> {
+    // Small letters may take more bytes than capitals, so places are looked for in characters.
+    let small: Vec<char> = text.chars().flat_map(|c| c.to_lowercase().next()).collect();
+    let wanted: Vec<char> = words.chars().collect();
+    let at = small.windows(wanted.len()).position(|window| window == wanted)?;
+    let from = at.saturating_sub(AROUND);
+    let piece: String = text.chars().skip(from).take(at - from + wanted.len() + AROUND).collect();
+    Some(piece)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_whatever_their_letters_and_shown_with_what_stands_around() {
+        assert_eq!(excerpt("The Quick brown fox", "quick").as_deref(), Some("The Quick brown fox"));
+        let long = format!("{}İNEEDLEé{}", "a".repeat(200), "b".repeat(200));
+        let found = excerpt(&long, "needle").unwrap();
+        assert!(found.contains("NEEDLE") && found.chars().count() == 6 + 2 * AROUND, "{found}");
+        assert_eq!(excerpt("nothing", "needle"), None);
+    }
+}

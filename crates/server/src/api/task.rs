@@ -1,0 +1,293 @@
+//! One task, with everything that is known of it.
+//!
+//! Its own events are read again; the rest of the journal is not.
+
+use super::Shared;
+use super::query::{Asked, OfRun};
+use crate::access::Session;
+use crate::error::{Answer, ApiError, ErrorBody};
+use crate::following::{Follower, Hub, waiting};
+use crate::shapes::{
+    AttemptBody, CauseBody, DecisionBody, FailureBody, HolderOf, PayloadBody, PromptBody, PromptPart,
+    Question, Said, TaskDetail, TaskRowBody, TokensBody, WaitsFor, cost,
+};
+use axum::Json;
+use convoke_agent::{Account, Message};
+use convoke_capacity::{Capacity, Snapshot};
+use convoke_engine::report::{AttemptReport, TaskReport, fold};
+use convoke_journal::{Error, Reader};
+use convoke_model::excerpt::place_of;
+use convoke_model::{Ask, Event, JsonText, Payload, Stamped, TaskId};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use utoipa::IntoParams;
+
+/// Characters of one text of a conversation or a prompt.
+const MOST_TEXT: usize = 20_000;
+
+/// Messages of a conversation.
+const MOST_SAID: usize = 400;
+
+/// Which task.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub(crate) struct Which {
+    /// Its id.
+    task: String,
+    /// The number of an event: the task as it stood after it.
+    at: Option<u64>,
+}
+
+/// One task, whole
+#[utoipa::path(get, path = "/runs/{run}/task", tag = "tasks", params(("run" = String, Path), Which), responses(
+    (status = 200, body = TaskDetail), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
+pub(crate) async fn task(
+    app: Shared,
+    _caller: Session,
+    OfRun(run): OfRun,
+    Asked(which): Asked<Which>,
+) -> Answer<TaskDetail> {
+    let follower = app.hub.open(&run).await?;
+    let hub = app.hub.clone();
+    Ok(Json(waiting(move || detail(&hub, &follower, &which)).await?))
+}
+
+fn detail(hub: &Arc<Hub>, follower: &Arc<Follower>, which: &Which) -> Result<TaskDetail, ApiError> {
+    let id = TaskId(which.task.as_str().into());
+    let unknown = || ApiError::not_found(format!("run `{}` has no task `{id}`", follower.run));
+    let last = follower.look(|seen| seen.position);
+    let past = which
+        .at
+        .filter(|at| *at < last)
+        .map(|at| follower.at(at).map(|picture| (picture, at)))
+        .transpose()?;
+    let (row, question, live, position) = match &past {
+        Some((picture, at)) => {
+            let (place, row) = picture.table.get(&id).ok_or_else(unknown)?;
+            (TaskRowBody::of(picture, place, row, true), picture.gates.waiting(&id).cloned(), true, *at)
+        }
+        None => follower.look(|seen| {
+            let (place, row) = seen.picture.table.get(&id).ok_or_else(unknown)?;
+            let row = TaskRowBody::of(&seen.picture, place, row, seen.live);
+            let question = seen.picture.gates.waiting(&id).cloned();
+            Ok::<_, ApiError>((row, question, seen.live, seen.position))
+        })?,
+    };
+    let events = follower.events_of(&id, position)?;
+    let report = fold(&events).tasks.shift_remove(&id).unwrap_or_default();
+    let workflow = follower.look(|seen| seen.picture.state.workflow.clone());
+    let is_present = past.is_none();
+    let detail = follower.with_reader(|reader| {
+        let question = match question {
+            Some(asked) => ask(reader, &asked.ask)?
+                .map(|ask| Question::of(&follower.run, &workflow, &asked, &ask, last_steps(&events))),
+            None => None,
+        };
+        let (conversation, conversation_cut) = conversation(reader, &events)?;
+        Ok(TaskDetail {
+            waits_for: if live && is_present { waits_for(hub, &row) } else { Vec::new() },
+            row,
+            tries: report.attempts.iter().map(|attempt| attempt_body(&id, attempt, &events)).collect(),
+            prompt: None,
+            output: value(reader, report.output.as_ref())?,
+            conversation,
+            conversation_cut,
+            contract: contract(&events),
+            causes: causes(&report, &events),
+            question,
+            partial: value(
+                reader,
+                report.attempts.iter().rev().find_map(|attempt| attempt.partial.as_ref()),
+            )?,
+            decisions: decisions(&events),
+            failed: report.failure.as_ref().map(|failure| FailureBody::of(failure, Some(id.to_string()))),
+            position,
+        })
+    })?;
+    let prompt = if is_present { hub.host.prompt(&follower.run, &id) } else { None };
+    Ok(TaskDetail { prompt: prompt.map(prompt_body), ..detail })
+}
+
+fn ask(reader: &Reader, payload: &Payload) -> Result<Option<Ask>, Error> {
+    let text = text(reader, payload)?;
+    Ok(text.and_then(|text| serde_json::from_str(text.as_str()).ok()))
+}
+
+fn text(reader: &Reader, payload: &Payload) -> Result<Option<JsonText>, Error> {
+    match payload {
+        Payload::Inline(text) => Ok(Some(text.clone())),
+        Payload::Blob { digest, .. } => reader.blob(digest),
+        Payload::Gathered => Ok(None),
+    }
+}
+
+fn value(reader: &Reader, payload: Option<&Payload>) -> Result<Option<PayloadBody>, Error> {
+    payload.map_or(Ok(None), |payload| PayloadBody::read(reader, payload))
+}
+
+fn attempt_body(task: &TaskId, attempt: &AttemptReport, events: &[Stamped]) -> AttemptBody {
+    let is_lost = |event: &Event| matches!(event, Event::AttemptLost { attempt: number, .. } if *number == attempt.attempt);
+    let end = match attempt {
+        AttemptReport { ended_at: None, .. } => None,
+        AttemptReport { failure: Some(_), .. } => Some("failed"),
+        AttemptReport { suspended: true, .. } => Some("suspended"),
+        _ if events.iter().any(|stamped| is_lost(&stamped.event)) => Some("lost"),
+        _ => Some("done"),
+    };
+    AttemptBody {
+        number: attempt.attempt,
+        started: attempt.started_at,
+        ended: attempt.ended_at,
+        end: end.map(str::to_owned),
+        failure: attempt.failure.as_ref().map(|failure| FailureBody::of(failure, Some(task.to_string()))),
+        tokens: TokensBody::of(&attempt.usage),
+        cost_micros: cost(&attempt.usage),
+        performed_by: attempt.taken_by,
+    }
+}
+
+/// The newest conversation, its end if it is long.
+fn conversation(reader: &Reader, events: &[Stamped]) -> Result<(Vec<Said>, usize), Error> {
+    let records = events.iter().filter_map(|stamped| match &stamped.event {
+        Event::TurnRecorded { piece, .. } => Some(piece),
+        Event::AttemptSuspended { state, .. } => Some(state),
+        _ => None,
+    });
+    let mut pieces = Vec::new();
+    for payload in records {
+        pieces.extend(text(reader, payload)?);
+    }
+    let accounts = Account::read(&pieces).unwrap_or_default();
+    let messages = accounts.last().map(|account| account.messages.as_slice()).unwrap_or_default();
+    let cut = messages.len().saturating_sub(MOST_SAID);
+    Ok((messages[cut..].iter().flat_map(said).collect(), cut))
+}
+
+fn said(message: &Message) -> Vec<Said> {
+    let role = serde_json::to_value(message.role).ok();
+    let role = role.as_ref().and_then(Value::as_str).unwrap_or("user").to_owned();
+    let (text, cut) = shortened(&message.text);
+    let result = message.result_of.as_ref();
+    let own = Said {
+        role: role.clone(),
+        text: Some(text),
+        tool: result.map(|result| result.name.clone()),
+        arguments: None,
+        failed: result.is_some_and(|result| result.failed || result.unknown),
+        cut,
+    };
+    let calls = message.tool_calls.iter().map(|call| {
+        let (arguments, cut) = shortened(call.arguments.as_str());
+        let (tool, arguments) = (Some(call.name.clone()), Some(arguments));
+        Said { role: role.clone(), text: None, tool, arguments, failed: false, cut }
+    });
+    let speaks = !message.text.is_empty() || message.tool_calls.is_empty();
+    speaks.then_some(own).into_iter().chain(calls).collect()
+}
+
+fn shortened(text: &str) -> (String, Option<usize>) {
+    let place = place_of(text, MOST_TEXT);
+    let rest = text[place..].chars().count();
+    (text[..place].to_owned(), (rest > 0).then_some(rest))
+}
+
+/// The last things that an agent did before it asked.
+fn last_steps(events: &[Stamped]) -> Vec<String> {
+    let calls = events.iter().rev().filter_map(|stamped| match &stamped.event {
+        Event::ToolCalled { tool, failed: false, .. } => Some(format!("called {tool}")),
+        Event::ToolCalled { tool, failed: true, .. } => Some(format!("called {tool}, which failed")),
+        _ => None,
+    });
+    let mut steps: Vec<String> = calls.take(3).collect();
+    steps.reverse();
+    steps
+}
+
+fn contract(events: &[Stamped]) -> Option<Value> {
+    events.iter().rev().find_map(|stamped| match &stamped.event {
+        Event::ContractResolved { contract, .. } => serde_json::to_value(contract).ok(),
+        _ => None,
+    })
+}
+
+fn causes(report: &TaskReport, events: &[Stamped]) -> Vec<CauseBody> {
+    let cause = report.cause.iter().map(|cause| CauseBody {
+        text: cause.to_string(),
+        task: cause.task.as_ref().map(ToString::to_string),
+    });
+    let missed = events.iter().filter_map(|stamped| match &stamped.event {
+        Event::OutputsMissed { missing, .. } => Some(missing),
+        _ => None,
+    });
+    let missed = missed.flatten().map(|missing| CauseBody {
+        text: "an output that it does without".to_owned(),
+        task: Some(missing.task.to_string()),
+    });
+    cause.chain(missed).collect()
+}
+
+fn decisions(events: &[Stamped]) -> Vec<DecisionBody> {
+    let decided = events.iter().filter_map(|stamped| {
+        let (chosen, reason) = match &stamped.event {
+            Event::GoalDecided(decided) => (decided.chosen.to_string(), decided.reason.clone()),
+            Event::PhaseDecided(decided) => (decided.chosen.to_string(), decided.reason.clone()),
+            Event::RouteTaken { to, on_error, .. } => {
+                let to = to.as_ref().map_or("the end".to_owned(), ToString::to_string);
+                (
+                    to,
+                    if *on_error {
+                        "the step failed".to_owned()
+                    } else {
+                        "the route that matched".to_owned()
+                    },
+                )
+            }
+            _ => return None,
+        };
+        Some(DecisionBody { chosen, reason, at: stamped.at })
+    });
+    decided.collect()
+}
+
+/// What a task waits for, and which runs hold it.
+fn waits_for(hub: &Hub, row: &TaskRowBody) -> Vec<WaitsFor> {
+    let Some(on) =
+        row.waits.as_ref().filter(|_| matches!(row.state.as_str(), "blocked" | "waiting" | "asks"))
+    else {
+        return Vec::new();
+    };
+    let path = hub.host.capacity_table(&hub.state);
+    let snapshot = Capacity::observe(&path).ok().flatten();
+    let resource = snapshot.as_ref().and_then(|snapshot| resource(snapshot, on));
+    match (snapshot.as_ref(), resource) {
+        (Some(snapshot), Some(resource)) => {
+            let holders = snapshot.holders(&resource.name);
+            let text = format!(
+                "{on}: {} of {} in use, {} waiting",
+                resource.in_use, resource.limit, resource.waiting
+            );
+            let holders = holders.into_iter().map(|holding| HolderOf { run: Some(holding.run), task: None });
+            vec![WaitsFor { text, holders: holders.collect(), until: None }]
+        }
+        _ => vec![WaitsFor { text: on.clone(), holders: Vec::new(), until: None }],
+    }
+}
+
+fn resource<'a>(snapshot: &'a Snapshot, on: &str) -> Option<&'a convoke_capacity::ResourceView> {
+    snapshot.resources.iter().find(|resource| on.contains(resource.name.as_str()))
+}
+
+fn prompt_body(prompt: Value) -> PromptBody {
+    let Value::Object(fields) = prompt else { return PromptBody { parts: Vec::new() } };
+    let parts = fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+        let text = match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let (text, cut) = shortened(&text);
+        PromptPart { name, text, cut }
+    });
+    PromptBody { parts: parts.collect() }
+}

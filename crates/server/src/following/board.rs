@@ -1,0 +1,257 @@
+//! The list of all runs, and the questions that any of them asks.
+//!
+//! Rows come from the index of runs, which knows without reading a journal how a run stands. The questions of a run that has not ended are
+//! folded on from where they were read last. Every row and question carries the number of the look that changed it last, so that a client
+//! is sent what is new to it and nothing else. Nothing is read while no client wants the list.
+
+use crate::shapes::Question;
+use convoke_journal::{Error, Index, Reader, RunRow, Search, StateDir};
+use convoke_model::{Ask, GateId, JsonText, Payload, RunId};
+use convoke_view::Gates;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The newest runs of the list; older ones are searched for.
+const MOST: usize = 500;
+
+/// Runs whose questions are looked for.
+const MOST_ASKING: usize = 1_000;
+
+/// One run of the list.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    pub row: RunRow,
+    /// Questions that wait.
+    pub asks: usize,
+    /// By which look it was changed last.
+    pub changed: u64,
+}
+
+/// One question that waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Opened {
+    pub question: Arc<Question>,
+    /// By which look it came.
+    pub changed: u64,
+}
+
+/// All of it at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct BoardView {
+    /// How often something was new.
+    pub version: u64,
+    /// The newest runs, newest first.
+    pub runs: Vec<Listed>,
+    /// The questions of all runs, oldest first.
+    pub questions: Vec<Opened>,
+    /// Runs and questions that are gone, with the look that missed them.
+    pub gone: Vec<(u64, Gone)>,
+    /// Why the runs cannot be listed.
+    pub problem: Option<String>,
+}
+
+/// What is no longer there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Gone {
+    Run(RunId),
+    /// `RUN/TASK~NUMBER`
+    Question(RunId, String),
+}
+
+/// What is remembered of things that went.
+const MOST_GONE: usize = 2_000;
+
+/// Keeps the list.
+pub(crate) struct Board {
+    state: StateDir,
+    /// Clients that want it as it changes.
+    pub listeners: AtomicUsize,
+    kept: Mutex<Kept>,
+    view: Mutex<Arc<BoardView>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    index: Option<Index>,
+    asking: HashMap<RunId, Asking>,
+}
+
+/// The questions of one run, as far as its journal was read.
+#[derive(Default)]
+struct Asking {
+    read: u64,
+    gates: Gates,
+    open: Vec<Arc<Question>>,
+}
+
+impl Board {
+    pub fn new(state: StateDir) -> Board {
+        Board { state, listeners: AtomicUsize::new(0), kept: Mutex::default(), view: Mutex::default() }
+    }
+
+    /// How it looked at the last look.
+    pub fn view(&self) -> Arc<BoardView> {
+        self.shown().clone()
+    }
+
+    /// Looks again where a client wants it; whether something is new. Waits for the disk.
+    pub fn read_on(&self) -> bool {
+        self.listeners.load(Ordering::Relaxed) > 0 && self.look()
+    }
+
+    /// Looks again; whether something is new.
+    pub fn look(&self) -> bool {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.view();
+        let next = match kept.rows(&self.state) {
+            Ok(rows) => kept.view(&self.state, rows, &before),
+            Err(error) => {
+                kept.index = None;
+                BoardView { problem: Some(error.to_string()), ..before.copied() }
+            }
+        };
+        let is_new = next.version != before.version || next.problem != before.problem;
+        if is_new {
+            *self.shown() = Arc::new(next);
+        }
+        is_new
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Arc<BoardView>> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl BoardView {
+    fn copied(&self) -> BoardView {
+        BoardView {
+            version: self.version + 1,
+            runs: self.runs.clone(),
+            questions: self.questions.clone(),
+            gone: self.gone.clone(),
+            problem: None,
+        }
+    }
+}
+
+impl Kept {
+    fn rows(&mut self, state: &StateDir) -> Result<Vec<RunRow>, Error> {
+        if self.index.is_none() {
+            self.index = Some(Index::open(state)?);
+        }
+        match &mut self.index {
+            Some(index) => index.find(&Search { limit: Some(MOST), ..Search::default() }),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn view(&mut self, state: &StateDir, rows: Vec<RunRow>, before: &BoardView) -> BoardView {
+        let look = before.version + 1;
+        let known: HashMap<&RunId, &Listed> =
+            before.runs.iter().map(|listed| (&listed.row.id, listed)).collect();
+        let mut next = BoardView { version: before.version, ..BoardView::default() };
+        for row in rows {
+            let asks = self.questions(state, &row);
+            let same = known.get(&row.id).filter(|old| old.row == row && old.asks == asks);
+            let changed = same.map_or(look, |old| old.changed);
+            next.runs.push(Listed { row, asks, changed });
+        }
+        self.asking.retain(|run, _| next.runs.iter().any(|listed| listed.row.id == *run));
+        next.questions = self.opened(before, look);
+        next.gone = gone(before, &next, look);
+        let is_new = next.runs.iter().any(|listed| listed.changed == look)
+            || next.questions.iter().any(|opened| opened.changed == look)
+            || next.gone.last().is_some_and(|(at, _)| *at == look)
+            || before.problem.is_some();
+        next.version = if is_new { look } else { before.version };
+        next
+    }
+
+    /// How many questions a run asks, read on as far as its journal has come.
+    fn questions(&mut self, state: &StateDir, row: &RunRow) -> usize {
+        if row.status.is_end() {
+            self.asking.remove(&row.id);
+            return 0;
+        }
+        if !self.asking.contains_key(&row.id) && self.asking.len() >= MOST_ASKING {
+            return 0;
+        }
+        let asking = self.asking.entry(row.id.clone()).or_default();
+        if asking.read < row.events {
+            // A journal that cannot be read asks nothing; its row says why.
+            asking.read_on(state, row).ok();
+        }
+        asking.open.len()
+    }
+
+    fn opened(&self, before: &BoardView, look: u64) -> Vec<Opened> {
+        let known: HashMap<(&str, &str), &Opened> =
+            before.questions.iter().map(|opened| (opened.question.key(), opened)).collect();
+        let all = self.asking.values().flat_map(|asking| &asking.open);
+        let mut opened: Vec<Opened> = all
+            .map(|question| {
+                let same = known.get(&question.key()).filter(|old| old.question.shown == question.shown);
+                Opened { question: question.clone(), changed: same.map_or(look, |old| old.changed) }
+            })
+            .collect();
+        opened.sort_by(|a, b| {
+            (a.question.opened, a.question.key()).cmp(&(b.question.opened, b.question.key()))
+        });
+        opened
+    }
+}
+
+impl Asking {
+    fn read_on(&mut self, state: &StateDir, row: &RunRow) -> Result<(), Error> {
+        let reader = Reader::open(state, &row.id)?;
+        let mut steps: HashMap<String, Vec<String>> = HashMap::new();
+        reader.read(self.read + 1, &mut |stamped| {
+            self.gates.apply(&stamped);
+            self.read = stamped.seq;
+        })?;
+        let known: HashMap<GateId, Arc<Question>> = self
+            .open
+            .drain(..)
+            .filter_map(|question| Some((GateId::parse(&question.id)?, question)))
+            .collect();
+        for asked in self.gates.open() {
+            let question = match known.get(&asked.id) {
+                Some(known) => known.clone(),
+                None => {
+                    let Some(ask) = ask(&reader, &asked.ask)? else { continue };
+                    let last = steps.remove(&*asked.id.task.0).unwrap_or_default();
+                    Arc::new(Question::of(&row.id, &row.workflow, asked, &ask, last))
+                }
+            };
+            self.open.push(question);
+        }
+        Ok(())
+    }
+}
+
+fn ask(reader: &Reader, payload: &Payload) -> Result<Option<Ask>, Error> {
+    let text: Option<JsonText> = match payload {
+        Payload::Inline(text) => Some(text.clone()),
+        Payload::Blob { digest, .. } => reader.blob(digest)?,
+        Payload::Gathered => None,
+    };
+    Ok(text.and_then(|text| serde_json::from_str(text.as_str()).ok()))
+}
+
+fn gone(before: &BoardView, next: &BoardView, look: u64) -> Vec<(u64, Gone)> {
+    let mut gone = before.gone.clone();
+    let is_listed = |run: &RunId| next.runs.iter().any(|listed| listed.row.id == *run);
+    let left = before.runs.iter().filter(|listed| !is_listed(&listed.row.id));
+    gone.extend(left.map(|listed| (look, Gone::Run(listed.row.id.clone()))));
+    let keys: std::collections::HashSet<_> =
+        next.questions.iter().map(|opened| opened.question.key()).collect();
+    let closed = before.questions.iter().filter(|opened| !keys.contains(&opened.question.key()));
+    gone.extend(closed.map(|opened| {
+        let question = &opened.question;
+        (look, Gone::Question(RunId(question.run.as_str().into()), question.id.clone()))
+    }));
+    let most = gone.len().saturating_sub(MOST_GONE);
+    gone.drain(..most);
+    gone
+}

@@ -1,0 +1,298 @@
+//! One run, folded as far as its journal has come.
+//!
+//! The journal is read in pieces, so that a caller waits for a long one at most as long as a piece takes. Which events a task has is kept
+//! as numbers, so that a page of one task reads those and no others.
+
+use super::events::{Piece, Recent};
+use crate::host::Host;
+use crate::shapes::{PayloadBody, RunEnd};
+use convoke_journal::{Blocked, Error, Reader, Saying, StateDir, blocked, live_owner, stands};
+use convoke_model::{Event, Payload, RunId, RunStatus, Stamped, TaskId};
+use convoke_plan::Plan;
+use convoke_schedule::task_of;
+use convoke_view::Picture;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+/// Events that are read before others may look.
+const PIECE: usize = 4_000;
+
+/// One run that is looked at.
+pub(crate) struct Follower {
+    pub run: RunId,
+    state: StateDir,
+    /// Callers that want events as they are written.
+    pub listeners: AtomicUsize,
+    seen: Mutex<Seen>,
+}
+
+/// What is known of a run.
+pub(crate) struct Seen {
+    /// The run, folded.
+    pub picture: Picture,
+    /// What it goes by; `None` when it cannot be read any more.
+    pub plan: Option<Arc<Plan>>,
+    /// Where its prompts go.
+    pub destinations: Vec<String>,
+    /// Whether a process drives it.
+    pub live: bool,
+    /// What of the machine it waits for.
+    pub blocked: Option<Blocked>,
+    /// Why its journal cannot be read on.
+    pub problem: Option<String>,
+    /// Grows with everything that a page could show: events, and whether the run is driven.
+    pub version: u64,
+    /// When a caller last wanted it.
+    pub wanted: Instant,
+    /// The number of the last event.
+    pub position: u64,
+    /// What its agents say at this moment, each with the look that found it so.
+    pub said: HashMap<TaskId, (u64, Saying)>,
+    said_at: Option<SystemTime>,
+    /// What its first and last events say.
+    pub end: RunEnd,
+    /// The output whose text is not read yet.
+    output: Option<Payload>,
+    events_of: HashMap<TaskId, Vec<u32>>,
+    recent: Recent,
+    reader: Option<Reader>,
+}
+
+impl Follower {
+    /// Of a run of which nothing was read yet.
+    pub fn new(state: &StateDir, run: &RunId, host: &dyn Host) -> Result<Follower, Error> {
+        let reader = Reader::open(state, run)?;
+        let plan = host.plan_of(run).ok();
+        let seen = Seen {
+            picture: Picture::new(plan.as_deref()),
+            destinations: plan.as_deref().map(|plan| host.destinations(plan)).unwrap_or_default(),
+            plan,
+            live: false,
+            blocked: None,
+            problem: None,
+            version: 0,
+            wanted: Instant::now(),
+            position: 0,
+            said: HashMap::new(),
+            said_at: None,
+            end: RunEnd::default(),
+            output: None,
+            events_of: HashMap::new(),
+            recent: Recent::default(),
+            reader: Some(reader),
+        };
+        let (run, state) = (run.clone(), state.clone());
+        Ok(Follower { run, state, listeners: AtomicUsize::new(0), seen: Mutex::new(seen) })
+    }
+
+    /// Looks at what is known.
+    pub fn look<R>(&self, look: impl FnOnce(&Seen) -> R) -> R {
+        look(&self.lock())
+    }
+
+    /// Says that somebody still wants it.
+    pub fn want(&self) {
+        self.lock().wanted = Instant::now();
+    }
+
+    /// Reads what was written since the last time; whether a page would look different. Waits for the disk.
+    pub fn read_on(&self) -> bool {
+        let before = self.look(|seen| seen.version);
+        // Asked before reading: what a process wrote before it let go is still read.
+        let live = matches!(live_owner(&self.state, &self.run), Ok(Some(_)));
+        let stopped_by = blocked(&self.state, &self.run);
+        while self.read_piece() {}
+        let mut seen = self.lock();
+        if (seen.live, seen.blocked) != (live, stopped_by) {
+            (seen.live, seen.blocked) = (live, stopped_by);
+            seen.version += 1;
+        }
+        let is_heard = seen.listen(&self.state, &self.run);
+        is_heard || seen.version != before
+    }
+
+    /// Whether there may be more.
+    fn read_piece(&self) -> bool {
+        let wants_events = self.listeners.load(Ordering::Relaxed) > 0;
+        let mut seen = self.lock();
+        let seen = &mut *seen;
+        if seen.reader.is_none() {
+            seen.reader = Reader::open(&self.state, &self.run).ok();
+        }
+        let Some(reader) = seen.reader.take() else { return false };
+        let mut count = 0;
+        let from = seen.position + 1;
+        if !has_more(&reader, from) && seen.problem.is_none() {
+            seen.reader = Some(reader);
+            return false;
+        }
+        let read = reader.read_while(from, &mut |stamped| {
+            seen.take(&stamped, wants_events);
+            count += 1;
+            count < PIECE
+        });
+        let problem = read.err().map(|error| error.to_string());
+        if let Some(output) = seen.output.take() {
+            seen.end.output = PayloadBody::read(&reader, &output).ok().flatten();
+        }
+        if problem.is_none() {
+            seen.reader = Some(reader);
+        }
+        if count > 0 || problem != seen.problem {
+            seen.version += 1;
+        }
+        seen.problem = problem;
+        count == PIECE && seen.problem.is_none()
+    }
+
+    /// Events from number `from` on, at most so many, as they are written: the latest from memory, older ones from the journal.
+    pub fn events(&self, from: u64, most: usize) -> Result<Vec<Piece>, Error> {
+        let mut seen = self.lock();
+        if let Some(pieces) = seen.recent.from(from, most) {
+            return Ok(pieces);
+        }
+        let mut pieces = Vec::new();
+        if from <= seen.position {
+            let reader = seen.reader(&self.state, &self.run)?;
+            let last = seen.position;
+            let read = reader.read_while(from, &mut |stamped| {
+                let is_known = stamped.seq <= last;
+                pieces.extend(is_known.then(|| Piece::of(&stamped)));
+                is_known && pieces.len() < most
+            });
+            seen.reader = Some(reader);
+            read?;
+        }
+        Ok(pieces)
+    }
+
+    /// The events of one task, and of those below it where `below` says so. Waits for the disk.
+    pub fn events_of(&self, task: &TaskId, up_to: u64) -> Result<Vec<Stamped>, Error> {
+        let mut seen = self.lock();
+        let numbers = seen.events_of.get(task).cloned().unwrap_or_default();
+        let reader = seen.reader(&self.state, &self.run)?;
+        let mut events = Vec::with_capacity(numbers.len());
+        let mut numbers = numbers.into_iter().map(u64::from).filter(|seq| *seq <= up_to).peekable();
+        let mut read = Ok(());
+        while let (Some(first), Ok(())) = (numbers.next(), &read) {
+            let mut wanted = Some(first);
+            read = reader.read_while(first, &mut |stamped| {
+                if Some(stamped.seq) == wanted {
+                    events.push(stamped);
+                    // Neighbours are read in one go.
+                    wanted = numbers.next_if(|next| *next <= first + NEAR);
+                }
+                wanted.is_some()
+            });
+        }
+        seen.reader = Some(reader);
+        read.map(|()| events)
+    }
+
+    /// Reads the journal with `read`, which sees no event that is not folded.
+    pub fn with_reader<R>(&self, read: impl FnOnce(&Reader) -> Result<R, Error>) -> Result<R, Error> {
+        let reader = Reader::open(&self.state, &self.run)?;
+        read(&reader)
+    }
+
+    /// Another fold of the first events, up to one of them. Waits for the disk.
+    pub fn at(&self, position: u64) -> Result<Picture, Error> {
+        let plan = self.look(|seen| seen.plan.clone());
+        let mut picture = Picture::new(plan.as_deref());
+        if position > 0 {
+            self.with_reader(|reader| {
+                reader.read_while(1, &mut |stamped| {
+                    let is_in = stamped.seq <= position;
+                    if is_in {
+                        picture.apply(&stamped);
+                    }
+                    is_in && stamped.seq < position
+                })
+            })?;
+        }
+        Ok(picture)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Events of one task that lie so near are read together.
+const NEAR: u64 = 64;
+
+fn has_more(reader: &Reader, from: u64) -> bool {
+    reader.last() >= from
+}
+
+impl Seen {
+    fn take(&mut self, stamped: &Stamped, wants_events: bool) {
+        self.picture.apply(stamped);
+        self.position = stamped.seq;
+        self.remember(&stamped.event);
+        if let (Some(task), Ok(seq)) = (task_of(&stamped.event), u32::try_from(stamped.seq)) {
+            match self.events_of.get_mut(task) {
+                Some(known) => known.push(seq),
+                None => drop(self.events_of.insert(task.clone(), vec![seq])),
+            }
+        }
+        match wants_events {
+            true => self.recent.push(Piece::of(stamped)),
+            false => self.recent.clear(),
+        }
+    }
+
+    fn remember(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(started) => {
+                self.end = RunEnd {
+                    version: Some(started.version.clone()),
+                    base: started.base.as_ref().map(|base| base.run.0.to_string()),
+                    file: started.file.clone(),
+                    folder: started.folder.clone(),
+                    ..RunEnd::default()
+                };
+            }
+            Event::RunReopened(_) | Event::RunForked(_) => (self.end.failure, self.end.output) = (None, None),
+            Event::RunFinished { output, failure, .. } => {
+                (self.output, self.end.failure) = (output.clone(), failure.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads what agents say, where that was published anew; whether it was.
+    fn listen(&mut self, state: &StateDir, run: &RunId) -> bool {
+        let published = if self.live { Saying::published(state, run) } else { None };
+        if published == self.said_at {
+            return false;
+        }
+        self.said_at = published;
+        let all = if published.is_some() { Saying::read(state, run) } else { Vec::new() };
+        let before = std::mem::take(&mut self.said);
+        for saying in all {
+            let look = match before.get(&saying.task) {
+                Some((look, known)) if *known == saying => *look,
+                Some((look, _)) => look + 1,
+                None => 1,
+            };
+            self.said.insert(saying.task.clone(), (look, saying));
+        }
+        true
+    }
+
+    /// How the run stands, by its journal and by whether a process drives it.
+    pub fn status(&self, state: &StateDir, run: &RunId) -> RunStatus {
+        let recorded = self.picture.state.status.unwrap_or(RunStatus::Running);
+        stands(state, run, recorded, self.live).0
+    }
+
+    fn reader(&mut self, state: &StateDir, run: &RunId) -> Result<Reader, Error> {
+        match self.reader.take() {
+            Some(reader) => Ok(reader),
+            None => Reader::open(state, run),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! All followers, and the news that there is something new.
+
+use super::board::Board;
+use super::follower::Follower;
+use super::keeper;
+use crate::error::ApiError;
+use crate::host::Host;
+use convoke_journal::StateDir;
+use convoke_model::RunId;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Runs that are followed at one time; of more, those wait for a place that are opened last.
+const MOST: usize = 64;
+
+/// All followers.
+pub(crate) struct Hub {
+    pub state: StateDir,
+    pub host: Arc<dyn Host>,
+    pub board: Board,
+    /// What tells the looks of this server from those of others.
+    pub boot: u64,
+    followers: Mutex<HashMap<RunId, Arc<Follower>>>,
+    news: watch::Sender<u64>,
+}
+
+impl Hub {
+    /// Follows nothing yet.
+    pub fn new(state: StateDir, host: Arc<dyn Host>) -> std::io::Result<Arc<Hub>> {
+        let (board, news) = (Board::new(state.clone()), watch::Sender::new(0));
+        let boot = boot();
+        let hub = Arc::new(Hub { state, host, board, boot, followers: Mutex::default(), news });
+        keeper::start(&hub)?;
+        Ok(hub)
+    }
+
+    /// Is told whenever something is new.
+    pub fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    /// Says that something is new.
+    pub fn tell(&self) {
+        self.news.send_modify(|count| *count += 1);
+    }
+
+    /// A run, read to the end of its journal.
+    pub async fn open(self: &Arc<Hub>, run: &RunId) -> Result<Arc<Follower>, ApiError> {
+        let (hub, run) = (self.clone(), run.clone());
+        waiting(move || {
+            let follower = hub.follower(&run)?;
+            follower.want();
+            if follower.read_on() {
+                hub.tell();
+            }
+            Ok(follower)
+        })
+        .await
+    }
+
+    fn follower(&self, run: &RunId) -> Result<Arc<Follower>, ApiError> {
+        // Names are given in full: a part of one may come to stand for another run.
+        if let Some(known) = self.lock().get(run) {
+            return Ok(known.clone());
+        }
+        let opened = Arc::new(Follower::new(&self.state, run, &*self.host)?);
+        let mut followers = self.lock();
+        if followers.len() >= MOST {
+            drop_least_wanted(&mut followers);
+        }
+        if followers.len() >= MOST {
+            let words = format!("{MOST} runs are looked at already");
+            return Err(ApiError::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "busy", words));
+        }
+        Ok(followers.entry(run.clone()).or_insert(opened).clone())
+    }
+
+    /// Every run that is followed.
+    pub(super) fn followed(&self) -> Vec<Arc<Follower>> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// Drops followers that no caller has wanted for so long.
+    pub(super) fn forget(&self, after: Duration) {
+        self.lock().retain(|_, follower| {
+            Arc::strong_count(follower) > 1 || follower.look(|seen| seen.wanted.elapsed() < after)
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Follower>>> {
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn drop_least_wanted(followers: &mut HashMap<RunId, Arc<Follower>>) {
+    let idle = followers.iter().filter(|(_, follower)| Arc::strong_count(follower) == 1);
+    let oldest =
+        idle.min_by_key(|(_, follower)| follower.look(|seen| seen.wanted)).map(|(run, _)| run.clone());
+    oldest.into_iter().for_each(|run| drop(followers.remove(&run)));
+}
+
+/// Does what waits for the disk on a thread that may wait.
+pub(crate) async fn waiting<R: Send + 'static>(
+    work: impl FnOnce() -> Result<R, ApiError> + Send + 'static,
+) -> Result<R, ApiError> {
+    let lost = |_| ApiError::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops");
+    tokio::task::spawn_blocking(work).await.map_err(lost)?
+}
+
+/// A number that no other server has, as good as.
+fn boot() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish() >> 12
+}

@@ -1,0 +1,115 @@
+//! What the processes of the machine share: limits, their holders, and what waits for them.
+
+use super::task::millis;
+use convoke_capacity::{Instance, Liveness, ResourceView, Snapshot};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The table at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct CapacityBody {
+    pub limits: Vec<LimitBody>,
+    pub processes: Vec<InstanceBody>,
+    /// Whether any run has shared capacity since the machine was started.
+    pub shared: bool,
+}
+
+/// One limit.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct LimitBody {
+    pub name: String,
+    /// Null where there is none.
+    pub limit: Option<u32>,
+    /// What is in use.
+    pub used: u32,
+    /// What is held by processes that are silent.
+    pub held: u32,
+    /// What was used and is counted by the service still.
+    pub lingering: u64,
+    /// Demands that wait for it.
+    pub queued: u32,
+    /// Where the limit comes from.
+    pub origin: String,
+    /// Whether a person set it.
+    pub by_hand: bool,
+    /// For how long what was used counts, where it is a rate.
+    pub window_ms: Option<u64>,
+    /// Until it goes on, where it pauses.
+    pub paused_for_ms: Option<u64>,
+    pub holders: Vec<HolderBody>,
+}
+
+/// A process that holds some of it.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct HolderBody {
+    pub run: String,
+    pub process: Option<u32>,
+    pub workflow: String,
+    pub used: u32,
+}
+
+/// A process that takes part.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct InstanceBody {
+    pub pid: u32,
+    pub run: String,
+    pub workflow: String,
+    /// `running`, `stopped`, `leaving` or `gone`.
+    pub state: String,
+    pub leases: u32,
+    pub waiting: u32,
+}
+
+impl CapacityBody {
+    pub fn of(snapshot: Option<&Snapshot>) -> CapacityBody {
+        let Some(snapshot) = snapshot else {
+            return CapacityBody { limits: Vec::new(), processes: Vec::new(), shared: false };
+        };
+        let limits = snapshot.resources.iter().map(|resource| limit(resource, snapshot)).collect();
+        let takes_part = |instance: &&Instance| {
+            instance.liveness != Liveness::Dead || instance.leases > 0 || instance.waiting > 0
+        };
+        let processes = snapshot.instances.iter().filter(takes_part).map(process).collect();
+        CapacityBody { limits, processes, shared: true }
+    }
+}
+
+fn limit(resource: &ResourceView, snapshot: &Snapshot) -> LimitBody {
+    let holders = snapshot.holders(&resource.name).into_iter().map(|holding| HolderBody {
+        run: holding.run,
+        process: (holding.pid != 0).then_some(holding.pid),
+        workflow: holding.label,
+        used: holding.in_use + holding.quarantined,
+    });
+    LimitBody {
+        name: resource.name.clone(),
+        limit: (resource.limit != u32::MAX).then_some(resource.limit),
+        used: resource.in_use,
+        held: resource.quarantined,
+        lingering: resource.lingering,
+        queued: resource.waiting,
+        origin: resource.origin.clone(),
+        by_hand: resource.by_hand,
+        window_ms: resource.window.map(millis),
+        // Rounded, so that what stands still does not look new at every look.
+        paused_for_ms: resource.paused_for.map(|time| millis(time).div_ceil(1_000) * 1_000),
+        holders: holders.collect(),
+    }
+}
+
+fn process(instance: &Instance) -> InstanceBody {
+    let state = match instance.liveness {
+        Liveness::Dead => "gone",
+        _ if instance.stopped => "stopped",
+        Liveness::Alive => "running",
+        Liveness::Closed => "leaving",
+    };
+    InstanceBody {
+        pid: instance.pid,
+        run: instance.run.clone(),
+        workflow: instance.label.clone(),
+        state: state.to_owned(),
+        leases: instance.leases,
+        waiting: instance.waiting,
+    }
+}

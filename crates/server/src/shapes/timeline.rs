@@ -1,0 +1,106 @@
+//! When each task waited and ran, as columns: a hundred thousand rows are one message that a page can draw from.
+
+use convoke_model::{TaskId, Timestamp};
+use convoke_view::{Picture, Row};
+use serde::Serialize;
+use std::collections::HashMap;
+use utoipa::ToSchema;
+
+/// A timeline.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct TimelineBody {
+    #[schema(value_type = u64)]
+    pub from: Timestamp,
+    #[schema(value_type = u64)]
+    pub to: Timestamp,
+    pub position: u64,
+    /// Stretches in which nothing ran, each as its beginning and its end.
+    #[schema(value_type = Vec<Vec<u64>>)]
+    pub idle: Vec<[Timestamp; 2]>,
+    /// Rows by which the end came when it did, from the first to the last.
+    pub critical: Vec<usize>,
+    pub rows: TimelineRows,
+}
+
+/// Its rows, a column each.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+pub(crate) struct TimelineRows {
+    pub task: Vec<String>,
+    pub state: Vec<String>,
+    /// Milliseconds in the queue before the first start.
+    pub queued: Vec<u64>,
+    #[schema(value_type = Vec<u64>)]
+    pub started: Vec<Timestamp>,
+    /// 0 where it has not ended.
+    #[schema(value_type = Vec<u64>)]
+    pub ended: Vec<Timestamp>,
+    #[schema(value_type = Vec<Vec<u64>>)]
+    pub retries: Vec<Vec<Timestamp>>,
+}
+
+/// A stretch of so many millionths of a second is idle, where nothing runs in it.
+const IDLE: u64 = 10_000_000;
+
+impl TimelineBody {
+    /// Of a run, as far as it has come.
+    pub fn of(picture: &Picture, position: u64) -> TimelineBody {
+        let (from, to) = (picture.state.started, picture.state.last);
+        let rows: Vec<&Row> =
+            picture.table.rows().iter().filter(|row| !row.gone && row.started.is_some()).collect();
+        let mut columns = TimelineRows::default();
+        for row in &rows {
+            columns.task.push(row.task.to_string());
+            columns.state.push(row.standing.word().to_owned());
+            columns.queued.push(super::task::millis(row.queued));
+            columns.started.push(row.started.unwrap_or_default());
+            columns.ended.push(row.ended.unwrap_or_default());
+            columns.retries.push(row.retries.clone());
+        }
+        let (idle, critical) = (idle(&rows, from, to), critical(picture, &rows));
+        TimelineBody { from, to, position, idle, critical, rows: columns }
+    }
+}
+
+fn idle(rows: &[&Row], from: Timestamp, to: Timestamp) -> Vec<[Timestamp; 2]> {
+    let worked = rows.iter().filter(|row| row.attempts > 0);
+    let mut spans: Vec<(u64, u64)> =
+        worked.map(|row| (row.started.unwrap_or_default().0, row.ended.unwrap_or(to).0)).collect();
+    spans.sort_unstable();
+    let (mut idle, mut reached) = (Vec::new(), from.0);
+    for (start, end) in spans {
+        if start > reached + IDLE {
+            idle.push([Timestamp(reached), Timestamp(start)]);
+        }
+        reached = reached.max(end);
+    }
+    if to.0 > reached + IDLE {
+        idle.push([Timestamp(reached), to]);
+    }
+    idle
+}
+
+/// From the step that ended last back over the need of each that ended last.
+fn critical(picture: &Picture, rows: &[&Row]) -> Vec<usize> {
+    let places: HashMap<&TaskId, usize> = rows.iter().enumerate().map(|(at, row)| (&row.task, at)).collect();
+    let ended = |at: &usize| rows[*at].ended.unwrap_or_default();
+    let top = rows.iter().enumerate().filter(|(_, row)| !row.aside && !row.task.0.contains(['/', '[']));
+    let mut next = top.map(|(at, _)| at).max_by_key(ended);
+    let mut path = Vec::new();
+    while let Some(at) = next.filter(|at| !path.contains(at)) {
+        path.push(at);
+        let start = rows[at].started.unwrap_or_default();
+        let needs = picture.state.outline.steps.get(&rows[at].task).into_iter().flatten();
+        let needs: Vec<usize> = needs.filter_map(|need| places.get(need).copied()).collect();
+        // Steps that routes lead to have no needs: the one that ended just before is what they came from.
+        let before = || {
+            let top =
+                rows.iter().enumerate().filter(|(_, row)| !row.aside && !row.task.0.contains(['/', '[']));
+            top.filter(|(_, row)| row.ended.is_some_and(|end| end <= start))
+                .map(|(at, _)| at)
+                .max_by_key(ended)
+        };
+        next = needs.into_iter().max_by_key(ended).or_else(before);
+    }
+    path.reverse();
+    path
+}

@@ -1,0 +1,26 @@
+// A headless Chromium of the system's packages, and a page of the dashboard in it. What goes wrong on the page is kept in `page.trouble`.
+
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+export async function open({ width = 1280, height = 800, dark = false, touch = false } = {}) {
+  const context = await chromium.launchPersistentContext(mkdtempSync(join(tmpdir(), 'dashboard-')), {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    headless: true,
+    args: FLAGS,
+    viewport: { width, height },
+    colorScheme: dark ? 'dark' : 'light',
+    hasTouch: touch,
+    reducedMotion: 'reduce',
+  });
+  const page = context.pages()[0] ?? (await context.newPage());
+  page.setDefaultTimeout(15_000);
+  page.trouble = [];
+  page.on('pageerror', (error) => page.trouble.push(`error: ${error.message}`));
+  page.on('console', (message) => message.type() === 'error' && page.trouble.push(`console: ${message.text()}`));
+  return { context, page };
+}

@@ -1,0 +1,38 @@
+// What a payload is: a text or JSON, whole or the beginning of a large one with the address of all of it. Pure.
+
+export interface Unwrapped {
+  value: unknown;
+  /** The address of the whole, where this is only its beginning. */
+  address: string | null;
+  /** How many bytes the whole has. */
+  bytes: number | null;
+}
+
+/** Looks into a payload. A value that is none is itself. */
+export function unwrap(payload: unknown): Unwrapped {
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return { value: payload, address: null, bytes: null };
+  const { text, json, bytes, cut, value } = payload as Record<string, unknown>;
+  if (typeof text !== 'string' || typeof json !== 'boolean') return { value: payload, address: null, bytes: null };
+  return {
+    value: json && !cut ? read(text) : text,
+    address: cut && typeof value === 'string' ? value : null,
+    bytes: typeof bytes === 'number' ? bytes : null,
+  };
+}
+
+/** A text as the JSON that it is, or as itself. */
+export function read(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A value as one line. */
+export function oneLine(payload: unknown, most = 200): string {
+  const { value } = unwrap(payload);
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  const line = text.slice(0, 4 * most).replace(/\s+/g, ' ').trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}

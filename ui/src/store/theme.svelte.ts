@@ -1,0 +1,35 @@
+// Light or dark: the system's choice unless a person chose here. `stamp` changes with it, for what is drawn on a canvas.
+
+type Choice = 'system' | 'light' | 'dark';
+const KEY = 'convoke.theme';
+const dark = matchMedia('(prefers-color-scheme: dark)');
+
+class Theme {
+  choice: Choice = $state((localStorage.getItem(KEY) as Choice | null) ?? 'system');
+  stamp = $state(0);
+
+  start(): void {
+    dark.addEventListener('change', () => this.apply());
+    this.apply();
+  }
+
+  /** The next of system, light, dark. */
+  turn(): void {
+    this.choice = this.choice === 'system' ? 'light' : this.choice === 'light' ? 'dark' : 'system';
+    localStorage.setItem(KEY, this.choice);
+    this.apply();
+  }
+
+  private apply(): void {
+    const isDark = this.choice === 'dark' || (this.choice === 'system' && dark.matches);
+    document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+    this.stamp++;
+  }
+}
+
+export const theme = new Theme();
+
+/** A colour of the current theme, for a canvas. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
