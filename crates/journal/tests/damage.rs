@@ -262,7 +262,7 @@ fn what_cannot_be_repaired_is_left_alone() {
         assert!(error.hint().is_some_and(|hint| !hint.contains("repair")), "{error:?}: the hint leads on");
     }
     assert_eq!(fs::read(specimen.disk.file("journal.db")).unwrap(), before);
-    let kept = fs::read_dir(specimen.disk.state.runs_dir()).unwrap().count();
+    let kept = fs::read_dir(specimen.disk.state.path().join("runs")).unwrap().count();
     assert_eq!(kept, 1, "nothing was changed, so there is no copy of what was there");
 }
 
