@@ -1,11 +1,17 @@
 // A headless Chromium of the system's packages, and a page of the dashboard in it. What goes wrong on the page is kept in `page.trouble`.
 
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+// For work on the page without compiling: PAGE=FOLDER takes it from there, and only the API from the server.
+function serveFrom(folder, route) {
+  const file = join(folder, new URL(route.request().url()).pathname);
+  return route.fulfill({ path: existsSync(file) && statSync(file).isFile() ? file : join(folder, 'index.html') });
+}
 
 export async function open({ width = 1280, height = 800, dark = false, touch = false } = {}) {
   const context = await chromium.launchPersistentContext(mkdtempSync(join(tmpdir(), 'dashboard-')), {
@@ -17,6 +23,7 @@ export async function open({ width = 1280, height = 800, dark = false, touch = f
     hasTouch: touch,
     reducedMotion: 'reduce',
   });
+  if (process.env.PAGE) await context.route((url) => !url.pathname.startsWith('/api/'), (route) => serveFrom(process.env.PAGE, route));
   const page = context.pages()[0] ?? (await context.newPage());
   page.setDefaultTimeout(15_000);
   page.trouble = [];

@@ -101,7 +101,7 @@ class Stream {
       const headers: Record<string, string> = { ...authorization(), accept: 'text/event-stream' };
       if (this.last) headers['last-event-id'] = this.last;
       const asked = this.topics();
-      const answer = await fetch(address('/stream', { topics: asked.map(segment).join(',') }), {
+      const answer = await fetch(address('/stream', { topics: asked.map((topic) => topic.replaceAll(',', '%2C')).join(',') }), {
         headers,
         cache: 'no-store',
         signal: connection.signal,
