@@ -126,7 +126,7 @@ fn a_run_of_a_terminal_is_watched_and_answered_over_http() {
     for part in
         ["timeline", "markers", "search?q=script", "events?limit=2", "tasks?at=3", "task?task=first&at=4", ""]
     {
-        served.get(&format!("/runs/{run}/{part}").trim_end_matches('/').to_owned()).is(200);
+        served.get(format!("/runs/{run}/{part}").trim_end_matches('/')).is(200);
     }
     let compared = served.get(&format!("/compare?a={run}&b={run}")).is(200).json();
     assert_eq!(compared["equal"], true, "{compared}");
@@ -153,7 +153,7 @@ fn runs_are_started_once_stopped_and_taken_up_again() {
         "the same call starts no second run"
     );
     assert_eq!(start("one", "fails.yaml").is(409).code(), "key_reused");
-    assert_eq!(world.runs(), [run.clone()]);
+    assert_eq!(world.runs(), std::slice::from_ref(&run));
     until("it runs", || served.get(&format!("/runs/{run}/tasks?state=running")).json()["total"] == 1);
     served.post(&format!("/runs/{run}/stop"), json!({"now": true})).is(202);
     until_status(&served, &run, "cancelled");

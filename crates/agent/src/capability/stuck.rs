@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn one_turn_alone_is_no_reason_to_give_up() {
         let calls: Vec<ToolCall> =
-            (0..8).map(|n| ToolCall::new(n.to_string(), "act", format!("{{\"n\": {n}}}"))).collect();
+            (0..8).map(|n| ToolCall::new(n.to_string(), "act", &format!("{{\"n\": {n}}}"))).collect();
         let refused = ToolResult { text: "!no".into(), failed: true, ..ToolResult::default() };
         for action in [StuckAction::Warn, StuckAction::Fail] {
             let mut history = History::default();

@@ -94,7 +94,7 @@ pub(crate) async fn head(
         let whole = follower.look(|seen| RunHead::of(&state, &run, seen, now()));
         match at.at.filter(|at| *at < whole.position) {
             None => Ok(whole),
-            Some(position) => Ok(whole.as_of(&follower.at(position)?, position)),
+            Some(position) => Ok(whole.back_at(&follower.at(position)?, position)),
         }
     });
     Ok(Json(body.await?))

@@ -51,7 +51,7 @@ pub(crate) async fn value(
 fn part(range: &str, length: usize) -> Option<(usize, usize)> {
     let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
     let (from, to) = match (from.trim(), to.trim()) {
-        ("", last) => (length.checked_sub(last.parse().ok()?).unwrap_or(0), length),
+        ("", last) => (length.saturating_sub(last.parse().ok()?), length),
         (from, "") => (from.parse().ok()?, length),
         (from, to) => (from.parse().ok()?, to.parse::<usize>().ok()?.checked_add(1)?.min(length)),
     };

@@ -256,7 +256,7 @@ impl RunHead {
 
 impl RunHead {
     /// The same run after one of its earlier events.
-    pub fn as_of(self, picture: &Picture, position: u64) -> RunHead {
+    pub fn back_at(self, picture: &Picture, position: u64) -> RunHead {
         let status = picture.state.status.unwrap_or(RunStatus::Running);
         let (folder, file) = (self.row.folder, self.row.file);
         let row = RunRowBody {

@@ -378,13 +378,11 @@ fn changes(follower: &Follower, since: u64) -> Option<Changes> {
         let end = places.get(ROWS).map(|place| table.rows()[*place].changed);
         let part = places.iter().map(|place| (*place, &table.rows()[*place]));
         let mut changes = Changes { rows: Vec::new(), gone: Vec::new(), position: since, is_all: true };
-        let mut count = 0;
-        for (place, row) in part {
+        for (count, (place, row)) in part.enumerate() {
             if end.is_some_and(|end| row.changed >= end) && count > 0 && row.changed > changes.position {
                 changes.is_all = false;
                 break;
             }
-            count += 1;
             changes.position = row.changed;
             match row.gone {
                 true => changes.gone.push(row.task.to_string()),
