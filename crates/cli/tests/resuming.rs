@@ -131,7 +131,7 @@ fn fails_and_then_asks(world: &World) {
     let failed = world.run(&["resume"]);
     assert_eq!(failed.code, 1, "{}", failed.stderr);
     world.write("go", "");
-    let asked = world.run(&["resume"]);
+    let asked = world.run(&["resume", "last"]);
     assert_eq!(asked.code, 5, "{}", asked.stderr);
     assert_eq!(witness(world), "first second", "no person has said that it may run again");
     let answered = world.run(&["answer", "last", "second", "retry", "--resume"]);

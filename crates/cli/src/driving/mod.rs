@@ -45,7 +45,7 @@ use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
 };
 use convoke_failpoint::failpoint;
-use convoke_journal::{Sqlite, StateDir, stands};
+use convoke_journal::{Journal, Sqlite, StateDir, stands};
 use convoke_model::{RunId, RunStatus};
 use convoke_plan::Plan;
 use convoke_schedule::Reusable;
@@ -147,8 +147,16 @@ impl Drive<'_> {
         let watchdog = Watchdog::start(run);
         let Drive { console, state, plan, journal, start, equipment, flags, reusable } = self;
         let resumed = matches!(start, Start::Resume(_));
-        let context =
-            RunContext { console, state: &state, plan: &plan, equipment: &equipment, flags, run, resumed };
+        let context = RunContext {
+            console,
+            state: &state,
+            plan: &plan,
+            equipment: &equipment,
+            flags,
+            run,
+            resumed,
+            begins: journal.next_seq(),
+        };
         equipment.record_commands(survivors::folder(&state, run));
         let projects = project::of_run(console, &plan, run)?;
         let options = context.options();

@@ -26,6 +26,8 @@ pub(super) struct RunContext<'a> {
     pub flags: &'a RunFlags,
     pub run: &'a RunId,
     pub resumed: bool,
+    /// The number of the first event of this process.
+    pub begins: u64,
 }
 
 impl RunContext<'_> {
@@ -69,7 +71,7 @@ impl RunContext<'_> {
             voice: self.console.voice,
             paint: self.console.paint,
             outline: Outline::of(self.plan),
-            history: self.resumed.then(|| history(self.state, self.run)),
+            history: self.resumed.then(|| history(self.state, self.run, self.begins)),
             texts: texts(self.state, self.run),
             asker,
             guide: self.flags.guided.then(|| Guide::new(handle.clone(), stored::actor("terminal"))),
@@ -121,10 +123,16 @@ fn bound_breaker(limits: &mut Limits, stated: Option<u32>) {
     }
 }
 
-fn history(state: &StateDir, run: &RunId) -> History {
+/// The events before this process. The watcher may read them late, when this process has added its own: those come as updates.
+fn history(state: &StateDir, run: &RunId, begins: u64) -> History {
     let (state, run) = (state.clone(), run.clone());
     // The engine has read the same journal; if it cannot be read now, the view begins with what is new.
-    Box::new(move || Reader::open(&state, &run).and_then(|reader| reader.read_all()).unwrap_or_default())
+    Box::new(move || {
+        let read = Reader::open(&state, &run).and_then(|reader| reader.read_all());
+        let mut events = read.unwrap_or_default();
+        events.truncate(events.partition_point(|stamped| stamped.seq < begins));
+        events
+    })
 }
 
 /// A view that cannot read a text now shows none.
