@@ -17,7 +17,7 @@ fn service(delay_ms: u64) -> Model {
     Model::start(reply.as_object().expect("an object"))
 }
 
-/// Asks the service once for each of 200 items, five at once.
+/// Asks the service once for each of 200 items, five at once. All their prompts are of one length, so that all calls cost the same.
 fn many(model: &Model, limits: &str, group: &str) -> World {
     World::with_workflow(&format!(
         "workflow:
@@ -27,7 +27,7 @@ fn many(model: &Model, limits: &str, group: &str) -> World {
   limits: {{{limits}}}
   cost: {{pricing: {{dear: {{input_per_mtok: 0, output_per_mtok: 200}}}}}}
 agents:
-  - {{name: items, type: set, values: {{list: '{{{{ range(200) | list | tojson }}}}'}}, routes: [{{to: all}}]}}
+  - {{name: items, type: set, values: {{list: '{{{{ range(100, 300) | list | tojson }}}}'}}, routes: [{{to: all}}]}}
 for_each:
   - {{name: all, type: for_each, source: items.output.list, as: item, max_concurrent: 5{group}, agent: {{name: one, prompt: 'p {{{{ item }}}}'}}}}
 ",

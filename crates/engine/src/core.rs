@@ -408,8 +408,9 @@ impl Core {
     fn note_spent(&mut self, now: Timestamp, turn: &mut Turn) {
         for SpentNote { budget, then, by_all } in self.permits.accounts.take_notes() {
             let governor = &mut self.permits.governor;
-            let ours = governor.used(budget, now).max(governor.spent_of(budget, now));
-            let used = by_all.unwrap_or(0).max(ours);
+            let spent = governor.spent_of(budget, now);
+            // What this process has set aside for the refused call itself is not among what all have used.
+            let used = by_all.unwrap_or_else(|| governor.used(budget, now)).max(spent);
             let limit = governor.limit(budget);
             let budget = governor.name(budget).to_owned();
             self.push(now, Event::BudgetSpent(BudgetSpent { budget, used, limit, then }), turn);
