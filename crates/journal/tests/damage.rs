@@ -274,7 +274,7 @@ fn any_repair_leaves_a_beginning_of_what_was_written() {
     let whole = fs::read(specimen.disk.file("journal.db")).unwrap();
     let tip = fs::read(specimen.disk.file("tip")).unwrap();
     let (mut repaired, mut refused) = (0, 0);
-    for bit in (0..whole.len() * 8).step_by(whole.len() * 8 / 150) {
+    for bit in (0..whole.len() * 8).step_by(whole.len() * 8 / 300) {
         let mut bytes = whole.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         ["journal.db-wal", "journal.db-shm"]
