@@ -4,7 +4,7 @@
 //! given (`answer_fits`), so that what is in the journal can always be acted on.
 
 use crate::outputs::{Outputs, store};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Command, Scheduler};
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::{
@@ -48,6 +48,10 @@ impl Scheduler {
 
     /// Every question of a run is opened here: it gets its number, and the hash that answers are bound to.
     pub(crate) fn open_gate(&mut self, task: TaskIx, ask: &Ask, outputs: &dyn Outputs) {
+        // It may have asked for a permit already: a task that waits for a person holds no place in the queue.
+        if self.tasks[task].queued {
+            self.command(Command::Withdraw(task));
+        }
         let shown = Some(ask.shown());
         let ask = store(outputs, &serde_json::to_value(ask).expect("an ask is JSON"));
         let (id, question, until) =

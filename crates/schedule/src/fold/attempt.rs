@@ -243,6 +243,7 @@ impl State {
             TaskState::Open => parks,
             state => matches!(state, TaskState::Ready | TaskState::Failing),
         })?;
+        self.unqueue(task);
         self.note_start(task);
         self.stop_clock(task);
         self.has_asked(id, question);
