@@ -49,6 +49,8 @@ pub const USER: &str = "USER";
 pub const TEST_CLOCK_JUMP: &str = "CONVOKE_TEST_CLOCK_JUMP";
 /// A file that says how many seconds the machine has slept; as above.
 pub const TEST_CLOCK_SLEPT: &str = "CONVOKE_TEST_CLOCK_SLEPT";
+/// Leaves a stopped owner to itself where its run is taken over; as above.
+pub const TEST_STOPPED_OWNER: &str = "CONVOKE_TEST_STOPPED_OWNER";
 /// The failpoint at which the program dies, `NAME` or `NAME:N` for the N-th time; only in a build for tests, so it is not listed.
 #[cfg(debug_assertions)]
 pub const FAILPOINT: &str = "CONVOKE_FAILPOINT";

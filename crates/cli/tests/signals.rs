@@ -494,7 +494,7 @@ output: {said: '{{ b.output.result }}'}
 #[test]
 fn a_run_is_taken_over_from_an_owner_that_is_stopped() {
     let model = Model::answering(|_| json!({ "say": "done", "delay_ms": 300 }));
-    let world = two_questions(&model);
+    let world = two_questions(&model).env("CONVOKE_TEST_STOPPED_OWNER", "finds out");
     let stopped = world.start(&["run", "w.yaml"]);
     until("the first question is asked", || model.asked().len() == 1);
     stopped.signal(Signal::STOP);
@@ -522,7 +522,7 @@ fn a_run_is_taken_over_from_an_owner_that_is_stopped() {
 /// A script of a stopped owner is ended before it is tried again elsewhere.
 #[test]
 fn what_a_stopped_owner_runs_is_ended_by_the_one_that_takes_over() {
-    let world = World::with_workflow(FAMILY);
+    let world = World::with_workflow(FAMILY).env("CONVOKE_TEST_STOPPED_OWNER", "finds out");
     world.write("convoke.toml", "lease_seconds = 1\n");
     let stopped = world.start(&["run", "w.yaml"]);
     until("the family is there", || family(&world).len() == 3);

@@ -54,8 +54,8 @@ pub use project::{Key, ProjectFile, Settled, Shared};
 pub use run_id::run_id;
 pub use saying::Saying;
 pub use sqlite::{
-    Compact, Prefix, Reader, Repaired, RunMeta, SnapshotTaker, Sqlite, TakenOver, Verified, repair, verify,
-    verify_snapshots,
+    Compact, Prefix, Reader, Repaired, RunMeta, SnapshotTaker, Sqlite, StoppedOwner, TakenOver, Verified,
+    repair, verify, verify_snapshots,
 };
 pub use state::{StateDir, private_file, replace_durably, replace_private, write_private};
 pub use stopped::start_of;

@@ -1,9 +1,10 @@
-//! Ends an owner that was stopped in the middle of a commit.
+//! Ends an owner that is stopped when its run is taken over.
 //!
-//! SQLite's lock on the journal belongs to the process that commits. A process that is stopped just then keeps it, fenced or
-//! not, and no process can write until it goes on or ends. So the one that takes the run over ends it. Only a process that is
-//! proved to be the silent owner is ended: same machine and boot, same process id, same start time, and stopped (not
-//! running, not waiting for a disk, not held by a debugger). It could write nothing any more in any case.
+//! A stopped process is fenced: it can append nothing when it goes on. But a call that it had admitted may be on its way to
+//! the socket, and would be sent; and one that is stopped in the middle of a commit keeps SQLite's lock on the journal, so that
+//! no process can write. So the one that takes the run over ends it. Only a process that is proved to be the silent owner is
+//! ended: same machine and boot, same process id, same start time, and stopped (not running, not waiting for a disk, not held
+//! by a debugger).
 
 use crate::owner::Owner;
 use rustix::event::{PollFd, PollFlags, poll};

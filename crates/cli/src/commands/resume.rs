@@ -9,13 +9,14 @@ use crate::config_snapshot;
 use crate::console::Console;
 use crate::driving::admission::Candidate;
 use crate::driving::{Drive, Equipment, destinations};
+use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::goal_request;
 use crate::stored;
 use convoke_engine::{Changes, Start};
 use convoke_failpoint::failpoint;
-use convoke_journal::{Error, Index, Journal, Search, Sqlite, StateDir};
+use convoke_journal::{Error, Index, Journal, Search, Sqlite, StateDir, StoppedOwner};
 use convoke_model::{BaseKind, Payload, RunId, RunStarted, RunStatus};
 use convoke_plan::Plan;
 use convoke_schedule::Reusable;
@@ -92,16 +93,24 @@ fn own(console: &Console, state: &StateDir, run: &RunId) -> Result<Sqlite, Comma
         }
         opened => return Ok(opened?),
     };
-    let taken = Sqlite::take_over(state, run, &owner, lease)?;
+    let taken = Sqlite::take_over(state, run, &owner, lease, stopped_owner())?;
     let silence = holder.silent_for(&owner).unwrap_or_default().as_secs();
     let ended = match taken.ended {
-        true => "; it was stopped in the middle of a commit and kept the journal locked, so it was ended",
+        true => "; it was stopped, so it was ended",
         false => "",
     };
     console.warn(&format!(
         "{holder} has said nothing for {silence} s; run `{run}` is taken over from it{ended}"
     ));
     Ok(taken.journal)
+}
+
+/// Tests of a program with debug assertions leave a stopped owner to be refused when it goes on.
+fn stopped_owner() -> StoppedOwner {
+    match cfg!(debug_assertions) && env::get_filled(env::TEST_STOPPED_OWNER).is_some() {
+        true => StoppedOwner::FindsOut,
+        false => StoppedOwner::Ends,
+    }
 }
 
 /// Takes the run over and drives it.

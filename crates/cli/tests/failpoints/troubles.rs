@@ -231,7 +231,7 @@ fn take_over() -> Scenario {
         };
         stopped.signal(Signal::CONT);
         let said = stopped.wait();
-        assert!(matches!(said.code, Some(6)), "{}: the old owner\n{said}", driver.name);
+        assert!(matches!(said.code, Some(6) | None), "{}: the old owner\n{said}", driver.name);
         result
     });
     Scenario {

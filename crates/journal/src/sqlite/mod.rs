@@ -18,7 +18,7 @@ pub(crate) mod whole;
 
 pub use copy::Prefix;
 pub(crate) use fault::{file_uri, refusal};
-pub use owned::{Sqlite, TakenOver};
+pub use owned::{Sqlite, StoppedOwner, TakenOver};
 pub(crate) use pack::{Packer, Unpacker};
 pub use reader::Reader;
 pub use repair::{Repaired, repair};

@@ -41,13 +41,22 @@ pub struct Sqlite {
     lock: OwnerLock,
 }
 
+/// What becomes of an owner that is proved to be stopped when its run is taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoppedOwner {
+    /// It is ended: a call that it had admitted would still be sent when it goes on.
+    Ends,
+    /// It is left to find out by itself, unless it keeps the journal locked. Tests of that need it.
+    FindsOut,
+}
+
 /// A run that was taken from its owner.
 pub struct TakenOver {
     /// The run's journal.
     pub journal: Sqlite,
     /// The owner that it was taken from.
     pub from: Held,
-    /// Whether that process was ended: it was stopped, and kept the journal locked.
+    /// Whether that process was ended, because it was stopped.
     pub ended: bool,
 }
 
@@ -96,17 +105,18 @@ impl Sqlite {
     }
 
     /// Takes a run over whose owner has been silent for longer than its lease, with the next epoch. From then on the old
-    /// owner can append nothing, whether it goes on or not. One that was stopped in the middle of a commit is ended.
+    /// owner can append nothing, whether it goes on or not. One that is proved to be stopped is ended.
     pub fn take_over(
         state: &StateDir,
         run: &RunId,
         owner: &Owner,
         lease: Duration,
+        stopped: StoppedOwner,
     ) -> Result<TakenOver, Error> {
         let dir = state.existing(run)?;
         let (lock, holder) = OwnerLock::seize(run, &dir, owner, lease)?;
-        let locked = is_locked(&dir.join("journal.db"))?;
-        let ended = locked && holder.owner.as_ref().is_some_and(end_if_stopped);
+        let ends = stopped == StoppedOwner::Ends || is_locked(&dir.join("journal.db"))?;
+        let ended = ends && holder.owner.as_ref().is_some_and(end_if_stopped);
         failpoint!("journal.take_over.old_owner_ended");
         let journal = Sqlite::open_with(state, run, lock)?;
         Ok(TakenOver { journal, from: holder, ended })
