@@ -3,7 +3,7 @@
 use crate::args::AnswererArgs;
 use crate::config::{Config, Provider};
 use crate::console::Console;
-use crate::diagnostics::{self, Tally};
+use crate::diagnostics::Tally;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::presets;
@@ -62,8 +62,7 @@ pub fn accept(
 pub fn show(console: &Console, compiled: &Compiled, strict: bool) {
     let refused = Tally::of(&compiled.diagnostics).refuses(strict);
     for found in &compiled.diagnostics {
-        let text = diagnostics::draw(found, console.width(), console.paint);
-        if refused { console.complain(&text) } else { console.conclude(&text) }
+        console.finding(found, refused);
     }
 }
 

@@ -7,7 +7,6 @@ use crate::compiling;
 use crate::config::Config;
 use crate::config_snapshot;
 use crate::console::Console;
-use crate::diagnostics;
 use crate::driving::admission::Candidate;
 use crate::driving::{self, Drive, Equipment};
 use crate::exit::Exit;
@@ -80,9 +79,7 @@ fn print_manifest(console: &Console, subject: &Subject, plan: &Plan) -> Result<E
             Ok(Exit::Success)
         }
         Err(found) => {
-            found.iter().for_each(|one| {
-                console.complain(&diagnostics::draw(one, console.width(), console.paint));
-            });
+            found.iter().for_each(|one| console.finding(one, true));
             Err(CommandFailure::explained(Exit::Refused))
         }
     }

@@ -1,7 +1,7 @@
 //! A plan for a goal that a person wrote: judged before anything is started or sent.
 
 use crate::console::Console;
-use crate::diagnostics::{self, Tally};
+use crate::diagnostics::Tally;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_model::TaskId;
@@ -24,9 +24,7 @@ pub fn require(console: &Console, goal: &Goal, name: &str, text: &str) -> Result
     if found.is_empty() {
         return Ok(());
     }
-    for one in &found {
-        console.complain(&diagnostics::draw(one, console.width(), console.paint));
-    }
+    found.iter().for_each(|one| console.finding(one, true));
     let words = format!("plan `{name}` is refused: {}", Tally::of(&found).words());
     Err(CommandFailure::new(Exit::Refused, words))
 }

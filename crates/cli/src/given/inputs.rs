@@ -4,7 +4,6 @@
 
 use crate::args::InputArgs;
 use crate::console::Console;
-use crate::diagnostics;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::sources::Disk;
@@ -43,7 +42,7 @@ pub fn with_files(
 ) -> Result<Map<String, Value>, CommandFailure> {
     let found = files::read_inputs(plan.root().inputs.as_ref(), &mut inputs, &Disk::here());
     for warning in found.map_err(|error| refused(&[error]))? {
-        console.conclude(&diagnostics::draw(&warning, console.width(), console.paint));
+        console.finding(&warning, false);
     }
     Ok(inputs)
 }

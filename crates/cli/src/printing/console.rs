@@ -3,9 +3,10 @@
 use crate::args::{DetachedFrom, Global};
 use crate::config::Config;
 use crate::failure::CommandFailure;
-use crate::json_log;
 use crate::paint::Paint;
 use crate::stdio;
+use crate::{diagnostics, json_log};
+use convoke_plan::diagnostic::Diagnostic;
 use serde::Serialize;
 use std::path::Path;
 
@@ -106,6 +107,15 @@ impl Console {
     /// Says what went wrong, whatever the user wants.
     pub fn complain(&self, text: &str) {
         self.speak(Voice::Silent, text);
+    }
+
+    /// Shows a finding with its place: whatever the user wants where it refuses a file.
+    pub fn finding(&self, found: &Diagnostic, refuses: bool) {
+        let text = match json_log::is_on() {
+            true => json_log::finding(found),
+            false => diagnostics::draw(found, self.width(), self.paint),
+        };
+        self.speak(if refuses { Voice::Silent } else { Voice::Quiet }, &text);
     }
 
     fn speak(&self, least: Voice, text: &str) {

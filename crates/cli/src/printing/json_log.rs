@@ -3,8 +3,9 @@
 //! A record of an event has its name, task and attempt as fields, and the words that people would read. What was said (prompts,
 //! answers, outputs) is not in it: `convoke events --format json` prints whole events.
 
-use crate::clock;
+use crate::{clock, diagnostics};
 use convoke_model::{RunId, Stamped};
+use convoke_plan::diagnostic::{Diagnostic, Severity};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,6 +33,21 @@ pub fn record(text: &str) -> String {
         _ => ("info", text),
     };
     json!({"time": clock::now().rfc3339(), "level": level, "message": message}).to_string()
+}
+
+/// A finding of a file, with its place.
+pub fn finding(found: &Diagnostic) -> String {
+    let level = if found.severity == Severity::Error { "error" } else { "warn" };
+    let mut record = json!({"time": clock::now().rfc3339(), "level": level});
+    let told = serde_json::to_value(diagnostics::Record::of(found)).expect("our types are JSON");
+    let said = told
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, value)| *name != "severity" && !value.is_null());
+    let record_fields = record.as_object_mut().expect("just made");
+    said.for_each(|(name, value)| drop(record_fields.insert(name.clone(), value.clone())));
+    record.to_string()
 }
 
 /// How every record begins.
