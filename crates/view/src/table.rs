@@ -139,9 +139,10 @@ impl Row {
         self.changed == 0
     }
 
-    /// Leaves the standing that it had for another one.
+    /// Leaves the standing that it had for another one. Time counts when it is left, so one that is told again counts once.
     fn enter(&mut self, standing: Standing, at: Timestamp) {
         match self.standing {
+            same if same == standing => {}
             Standing::Blocked => self.queued += at.since(self.since),
             Standing::Running => self.ran += at.since(self.since),
             _ => {}
