@@ -5,6 +5,7 @@ use crate::support;
 use serde_json::json;
 use std::collections::BTreeSet;
 use support::World;
+use support::journal::Events;
 use support::process::until;
 
 /// Two steps that wait for `go` and may be repeated.
@@ -217,4 +218,66 @@ fn a_probe_that_breaks_off_has_a_person_asked() {
     assert!(resumed.stderr.contains("exit code 1"), "{}", resumed.stderr);
     assert_eq!(lines(&world, "witness"), 1, "nothing is repeated unasked");
     assert_eq!(states(&world), ["unknown"]);
+}
+
+/// What a coding agent does itself stands in no event, so it is not repeated unasked.
+#[test]
+fn a_coding_agent_that_was_cut_off_is_asked_about() {
+    let agent = "echo run >>witness; while IFS= read -r line; do
+  id=$(printf '%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')
+  case $line in
+  *'\"initialize\"'*) result='{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":false,\"promptCapabilities\":{}}}' ;;
+  *'\"session/new\"'*) result='{\"sessionId\":\"s1\"}' ;;
+  *'\"session/prompt\"'*) [ -e go ] || exec sleep 1000; result='{\"stopReason\":\"end_turn\"}' ;;
+  *) continue ;;
+  esac
+  printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\\n' \"$id\" \"$result\"
+done
+";
+    let step = |more: &str| {
+        let world = World::with_workflow(&format!(
+            "workflow: {{name: w, entry_point: coder}}\nagents:\n  - {{name: coder, provider: {{name: acp, command: sh, args: [agent.sh]}}, prompt: Write., output_mode: raw{more}}}\n"
+        ));
+        world.write("agent.sh", agent);
+        let mut process = world.start(&["run", "w.yaml"]);
+        until("it works", || {
+            Events::of(&world, &world.run()).count("process_started") == 1 && lines(&world, "witness") == 1
+        });
+        process.kill();
+        drop(process);
+        world.write("go", "");
+        world
+    };
+    let world = step("");
+    world.convoke(&["resume", &world.run()]).exits(5).mentions(&["cut off"]);
+    assert_eq!((lines(&world, "witness"), states(&world)), (1, vec!["unknown".to_owned()]));
+    world.convoke(&["answer", &world.run(), "coder", "retry", "--resume"]);
+    assert_eq!((lines(&world, "witness"), states(&world)[0].as_str()), (2, "repeated"));
+    let world = step(", idempotent: true");
+    world.convoke(&["resume", &world.run()]);
+    assert_eq!(lines(&world, "witness"), 2, "it says that it may be repeated");
+}
+
+/// What a persona's script did is asked about as what a step's script did.
+#[test]
+fn the_script_of_a_persona_has_a_probe_too() {
+    let world = World::new();
+    world.write(
+        "w.yaml",
+        "schemaVersion: '1'
+project: false
+personas: [{id: one, displayName: One, systemPromptTemplate: You work.}]
+actors: [{persona: one, type: script, command: sh, args: [work.sh], on_unknown: probe, probe: {command: sh, args: [-c, 'grep -q \"{key}\" book 2>/dev/null || exit 10']}}]
+pipeline:
+  phases: [{id: one, persona: one}]
+",
+    );
+    world.write("work.sh", "echo run >>witness; while [ ! -e go ]; do sleep 0.01; done; echo \"$CONVOKE_IDEMPOTENCY_KEY\" >>book; echo '{\"status\":\"success\",\"summary\":\"done\"}'");
+    let mut process = world.start(&["run", "w.yaml"]);
+    until("it works", || lines(&world, "witness") == 1);
+    process.kill();
+    drop(process);
+    world.write("go", "");
+    world.convoke(&["resume", &world.run()]);
+    assert_eq!((lines(&world, "witness"), lines(&world, "book")), (2, 1), "the probe found nothing");
 }

@@ -2,23 +2,38 @@
 
 use super::outline::Outline;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::source::workflow::{OnUnknown, Probe, Step, StepKind, WorkerKind};
+use crate::source::workflow::{Common, OnUnknown, Probe, Step, StepKind, Worker, WorkerKind};
 use crate::suggest;
 
 /// Every step.
 pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     let servers: Vec<&str> = outline.workflow.runtime.mcp_servers.keys().map(String::as_str).collect();
     for step in outline.workflow.agents.iter().chain(outline.inline().map(|(_, step)| step)) {
-        probe(step, &servers, findings);
+        probe(&step.owner(), &step.common, &servers, findings);
+        if let StepKind::Phase(phase) = &step.kind {
+            for worker in phase.workers() {
+                worker_probe(&step.owner(), worker, &servers, findings);
+            }
+        }
         survival(step, findings);
     }
 }
 
-fn probe(step: &Step, servers: &[&str], findings: &mut Vec<Diagnostic>) {
-    let stated = step.common.on_unknown.as_ref();
+/// Of what does the work of a phase, scripts alone can be probed.
+fn worker_probe(owner: &str, worker: &Worker, servers: &[&str], findings: &mut Vec<Diagnostic>) {
+    probe(owner, &worker.common, servers, findings);
+    if let (Some(stated), WorkerKind::Agent(_)) = (&worker.common.probe, &worker.kind) {
+        let message = format!("{owner}: `probe` is for actors of the type `script`");
+        let found =
+            Diagnostic::error("workflow::not_allowed_here", message, stated.span.clone(), "of an agent");
+        findings.push(found.help("say `on_unknown: ask`, `retry` or `fail`"));
+    }
+}
+
+fn probe(owner: &str, common: &Common, servers: &[&str], findings: &mut Vec<Diagnostic>) {
+    let stated = common.on_unknown.as_ref();
     let wanted = stated.filter(|stated| stated.value == OnUnknown::Probe);
-    let owner = step.owner();
-    match (&step.common.probe, wanted) {
+    match (&common.probe, wanted) {
         (None, Some(wanted)) => {
             let message = format!("{owner}: `on_unknown: probe` needs a `probe`");
             let found =
@@ -34,8 +49,8 @@ fn probe(step: &Step, servers: &[&str], findings: &mut Vec<Diagnostic>) {
         }
         _ => {}
     }
-    if let Some(probe) = &step.common.probe {
-        findings.extend(asked(&owner, probe, servers));
+    if let Some(probe) = &common.probe {
+        findings.extend(asked(owner, probe, servers));
     }
 }
 

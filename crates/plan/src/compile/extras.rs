@@ -75,12 +75,16 @@ impl Builder<'_> {
     pub(super) fn asked_node(&self, name: &str, agent: Agent, step: &source::Step) -> Node {
         let own = self.own_node(name, Kind::Agent(Box::new(agent)), &step.common.span);
         let retry = super::node::retry(&own.kind, step.common.retry.as_ref());
-        Node { labels: super::node::labels(&step.common.labels), retry, ..own }
+        let on_unknown = match super::node::acts_itself(&own.kind) {
+            true => super::node::on_unknown(&own.kind, &step.common),
+            false => own.on_unknown,
+        };
+        Node { labels: super::node::labels(&step.common.labels), retry, on_unknown, ..own }
     }
 
     /// An agent or a script that does the work of a phase: tried again and bounded as its actor says.
     pub(super) fn worker_node(
-        &self,
+        &mut self,
         name: &str,
         kind: Kind,
         step: &source::Step,
@@ -89,6 +93,7 @@ impl Builder<'_> {
         let own = self.own_node(name, kind, &step.common.span);
         Node {
             retry: super::node::retry(&own.kind, actor.retry.as_ref()),
+            probe: actor.probe.as_ref().map(|probe| Box::new(self.probe(probe))),
             on_unknown: super::node::on_unknown(&own.kind, actor),
             timeout: actor.timeout.as_ref().map(|limit| super::node::millis(limit.value)),
             resources: super::budget::resources(actor),
@@ -100,6 +105,11 @@ impl Builder<'_> {
     /// A node without edges. The dollar in its name keeps it apart from everything that a template can name.
     pub(super) fn own_node(&self, name: &str, kind: Kind, span: &Spot) -> Node {
         let is_agent = matches!(kind, Kind::Agent(_));
+        let on_unknown = match (is_agent, super::node::acts_itself(&kind)) {
+            (true, false) => OnUnknown::Retry,
+            (true, true) => OnUnknown::Ask,
+            (false, _) => OnUnknown::Fail,
+        };
         Node {
             name: name.into(),
             description: None,
@@ -117,7 +127,7 @@ impl Builder<'_> {
             timeout: None,
             max_wait: None,
             probe: None,
-            on_unknown: if is_agent { OnUnknown::Retry } else { OnUnknown::Fail },
+            on_unknown,
             labels: Labels::default(),
             budget: None,
             resources: Vec::new(),

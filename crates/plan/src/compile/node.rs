@@ -169,7 +169,7 @@ pub(super) fn retry(kind: &Kind, stated: Option<&source::Retry>) -> Retry {
     }
 }
 
-/// A script or a tool may have had its effect before the crash, so a person is asked unless it may be repeated.
+/// A script, a tool or a coding agent may have had its effect before the crash, so a person is asked unless it may be repeated.
 pub(super) fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
     let repeatable = common.idempotent.as_ref().is_some_and(|stated| stated.value);
     match common.on_unknown.as_ref().map(|stated| stated.value) {
@@ -177,8 +177,17 @@ pub(super) fn on_unknown(kind: &Kind, common: &source::Common) -> OnUnknown {
         Some(source::OnUnknown::Probe) => OnUnknown::Probe,
         Some(source::OnUnknown::Ask) => OnUnknown::Ask,
         Some(source::OnUnknown::Fail) => OnUnknown::Fail,
-        None if matches!(kind, Kind::Script(_) | Kind::Tool(_)) && !repeatable => OnUnknown::Ask,
+        None if acts_itself(kind) && !repeatable => OnUnknown::Ask,
         None => OnUnknown::Retry,
+    }
+}
+
+/// Whether an attempt changes the world in ways that no event tells of: calls of tools that the engine makes are on record.
+pub(super) fn acts_itself(kind: &Kind) -> bool {
+    match kind {
+        Kind::Script(_) | Kind::Tool(_) => true,
+        Kind::Agent(agent) => agent.settings.provider.program.is_some(),
+        _ => false,
     }
 }
 

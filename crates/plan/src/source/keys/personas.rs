@@ -258,6 +258,7 @@ pub static ACTOR: Extended = Extended {
         "skills",
         "resources",
         "on_unknown",
+        "probe",
         "idempotent",
     ],
 };
