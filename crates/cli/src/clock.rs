@@ -1,8 +1,9 @@
 //! The wall clock, for names and messages, and what the machine says about time. A run's own times are the engine's.
 
 use crate::env;
-use convoke_engine::Machine;
-use convoke_model::{Timestamp, Uptime, clock_offset};
+use convoke_engine::{Clock, Machine};
+use convoke_journal::{Error, Reader};
+use convoke_model::{Event, Timestamp, Uptime, clock_offset};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -22,6 +23,18 @@ pub fn machine(boot: &str) -> Machine {
     let micros = (Duration::from_nanos(awake.unsigned_abs()) + asleep()).as_micros() as u64;
     let wall = Timestamp(now().0.saturating_add_signed(pretended_jump()));
     Machine { wall, uptime: Uptime { boot: boot.to_owned(), micros }, asleep: Arc::new(asleep) }
+}
+
+/// The clock of a run's owner as another process of this machine reads it: a changed date makes no answer late.
+pub fn of_run(reader: &Reader, boot: &str) -> Result<Clock, Error> {
+    let (mut owned, mut last) = (None, None);
+    reader.read(1, &mut |stamped| match &stamped.event {
+        Event::RunOwned { .. } => owned = Some(stamped),
+        _ => last = Some(stamped),
+    })?;
+    let mut history: Vec<_> = owned.into_iter().chain(last).collect();
+    history.sort_by_key(|stamped| stamped.seq);
+    Ok(Clock::of(machine(boot)).after(&history))
 }
 
 /// How long the machine has been suspended since it booted: one clock goes on meanwhile and the other stands still. The second

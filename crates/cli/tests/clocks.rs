@@ -84,3 +84,18 @@ fn a_time_namespace_of_its_own_fires_no_timer() {
     let command = world.prepared(unshare(&[&binary, "resume", &run, "--silent"]));
     goes_on(&world, &run, Process::start(command), "a time namespace");
 }
+
+/// The owner's clock does not jump, so neither does the time in which its question can be answered.
+#[test]
+fn a_date_that_jumps_makes_no_answer_late() {
+    let gate = "workflow: {name: g, entry_point: ask}\nagents:\n  - {name: ask, type: human_gate, prompt: 'go?', timeout_seconds: 3600, options: [{label: Y, value: y}]}\noutput: {said: '{{ ask.output.selected }}'}\n";
+    for jump in [-DAY, -60 * 60, DAY] {
+        let world = World::with_workflow(gate);
+        let mut command = world.command(&["run", "w.yaml", "--silent"]);
+        command.env("CONVOKE_TEST_CLOCK_JUMP", jump.to_string());
+        Process::start(command).wait().exits(5);
+        world.convoke(&["answer", &world.run(), "ask", "y"]).exits(0);
+        let resumed = world.convoke(&["resume", &world.run(), "--silent"]).exits(0);
+        assert_eq!(resumed.json(), json!({"said": "y"}), "a jump of {jump} s");
+    }
+}

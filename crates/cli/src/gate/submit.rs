@@ -6,6 +6,7 @@
 
 use crate::clock;
 use crate::exit::Exit;
+use crate::stored;
 use crate::view::format;
 use convoke_failpoint::failpoint;
 use convoke_journal::{Error, Inbox, InboxMessage, Message, Reader, Reply, StateDir};
@@ -142,7 +143,9 @@ impl Submission<'_> {
             by: self.by.to_owned(),
             from: Some(Box::new(self.from.clone())),
         }));
-        let sent = Inbox::send_unless(self.state, self.run, clock::now, &message, |waiting, now| {
+        let clock = clock::of_run(&reader, &stored::ourselves().boot)?;
+        let now = || clock.now();
+        let sent = Inbox::send_unless(self.state, self.run, now, &message, |waiting, now| {
             failpoint!("answer.looked_at");
             if let Some(first) = waiting.iter().find_map(|message| self.first(message)) {
                 return Ok(Some(first));
