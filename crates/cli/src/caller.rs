@@ -43,6 +43,17 @@ fn changes_a_run(command: &Command) -> Option<&'static str> {
         Command::Guide(_) => Some("guide"),
         Command::Resume(args) if args.flags.skip_gates => Some("resume --skip-gates"),
         Command::Resume(args) if args.accept_changes => Some("resume --accept-changes"),
+        Command::Resume(args) if args.bounds.is_stated() => Some("resume with other bounds"),
+        Command::Fork(args) if args.flags.skip_gates => Some("fork --skip-gates"),
+        Command::Fork(args) if args.repeat_effects => Some("fork --repeat-effects"),
+        Command::Fork(args) if !args.set.is_empty() => Some("fork --set"),
+        Command::Run(args) if args.reuse.is_some() && args.flags.skip_gates => {
+            Some("run --reuse --skip-gates")
+        }
+        Command::Run(args) if args.reuse.is_some() && args.repeat_effects => {
+            Some("run --reuse --repeat-effects")
+        }
+        Command::Import(_) => Some("import"),
         Command::Serve(_) => Some("serve"),
         Command::Repair(_) => Some("repair"),
         Command::Prune(_) => Some("prune"),

@@ -54,7 +54,7 @@ pub struct GoalArgs {
 }
 
 /// How far a goal may go.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct GoalBounds {
     /// How deep tasks may be split [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
@@ -80,6 +80,13 @@ pub struct GoalBounds {
     /// What it may cost: dollars such as 2.50, or tokens such as 200000t
     #[arg(long, value_name = "AMOUNT", value_parser = spending)]
     pub budget: Option<Spending>,
+}
+
+impl GoalBounds {
+    /// Whether any of them is stated.
+    pub fn is_stated(&self) -> bool {
+        *self != GoalBounds::default()
+    }
 }
 
 /// `convoke guide`.

@@ -27,6 +27,10 @@ cat >inner.sh <<'END'
 {convoke} guide last do it >>said 2>&1; echo $? >>codes
 {convoke} resume last --skip-gates >>said 2>&1; echo $? >>codes
 {convoke} prune >>said 2>&1; echo $? >>codes
+{convoke} fork last --skip-gates >>said 2>&1; echo $? >>codes
+{convoke} fork last --repeat-effects >>said 2>&1; echo $? >>codes
+{convoke} run w.yaml --reuse last --skip-gates >>said 2>&1; echo $? >>codes
+{convoke} resume last --budget 5 >>said 2>&1; echo $? >>codes
 echo >done
 END
 {way}
@@ -41,7 +45,7 @@ until [ -e done ]; do sleep 0.02; done
 fn is_refused(way: &str) {
     let world = trying(way);
     world.convoke(&["run", "w.yaml"]).exits(5);
-    assert_eq!(world.read("codes"), "24\n24\n24\n24\n24\n", "{way}: {}", world.read("said"));
+    assert_eq!(world.read("codes"), "24\n".repeat(9), "{way}: {}", world.read("said"));
     assert!(world.read("said").contains("started by a step of a run"), "{}", world.read("said"));
     let run = world.run();
     assert_eq!(Events::of(&world, &run).count("gate_answered"), 0, "{way}");
