@@ -137,7 +137,7 @@ fn a_run_of_a_terminal_is_watched_and_answered_over_http() {
 #[test]
 fn runs_are_started_once_stopped_and_taken_up_again() {
     let world = World::with_workflow(WAITING);
-    world.write("fails.yaml", "workflow: {name: f, entry_point: a}\nagents:\n  - {name: a, type: script, command: sh, args: [-c, 'test -f there && echo true'], output: {type: boolean}}\n");
+    world.write("fails.yaml", "workflow: {name: f, entry_point: a}\nagents:\n  - {name: a, type: script, command: sh, args: [-c, 'test -f there && echo \"{\\\"ok\\\": true}\"'], output: {ok: {type: boolean}}}\n");
     let served = Served::over(&world);
     let files = served.get("/workflows").is(200).json();
     assert_eq!(files["workflows"].as_array().unwrap().len(), 2, "{files}");
