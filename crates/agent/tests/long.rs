@@ -161,6 +161,7 @@ impl Toolbox for Library {
             output_schema: None,
             repeatable: true,
             read_only: true,
+            destructive: false,
         };
         Box::pin(std::future::ready(Ok(vec![tool])))
     }

@@ -112,6 +112,7 @@ impl Toolbox for Echo {
             output_schema: None,
             repeatable: true,
             read_only: true,
+            destructive: false,
         };
         Box::pin(std::future::ready(Ok(vec![tool])))
     }

@@ -77,6 +77,7 @@ impl Toolbox for Bench {
                 output_schema: None,
                 repeatable: name != "act",
                 read_only: name != "act",
+                destructive: false,
             }
         };
         let names = ["look", "act", "lost", "slow", "long"].iter().chain(&self.more);
