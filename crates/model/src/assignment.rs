@@ -53,7 +53,7 @@ pub struct Assignment {
     /// Results of calls of the turn that the conversation stands in: these were made, and are not made again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_results: Vec<KnownResult>,
-    /// Calls that a person allowed for the rest of the run, by the hashes of all that they are.
+    /// Calls that a person allowed for the rest of the run, by their plans ([`AskedCall::plan`](crate::AskedCall::plan)).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remembered: Vec<Digest>,
     /// What the attempt may do and use, where that was resolved for it alone.

@@ -1,11 +1,12 @@
 //! Which calls of a turn a person must allow, what the person is asked, and whether a call is the one that was allowed.
 //!
-//! A call is bound by the hash of all that it is: tool, arguments, server, folder, what the toolbox says that it comes to. What is
-//! shown is what is hashed, and what is made is what is shown: an approved call is made with the arguments in the form in which
+//! A call is bound by the hash of its plan (tool, arguments, server, folder, what the toolbox says that it comes to) and of its
+//! place in the run. What is shown is what is hashed, and what is made is what is shown: an approved call is made with the arguments in the form in which
 //! they were read. Leaves the judgement of risks to `risk`, what a conversation keeps of rulings to `conversation`, and asking
 //! to the engine.
 //!
-//! Invariant: a call that a person is asked about is made only under a ruling of its own hash that allows it.
+//! Invariant: a call that a person is asked about is made only under a ruling of its own hash that allows it, or because the person
+//! has allowed its plan for the rest of the run.
 
 use super::risk::{self, Looked, Risk};
 use crate::{Asker, Conversation, Offer, Review, Tool, ToolCall, Toolbox};
@@ -56,7 +57,7 @@ pub(crate) struct Approver<'a> {
     pub offer: &'a Offer,
     /// Where the agent works.
     pub folder: Option<&'a str>,
-    /// The hashes of calls that are allowed for the rest of the run.
+    /// The plans of calls that are allowed for the rest of the run.
     pub remembered: &'a [Digest],
     /// An attempt before this one may have made the calls already: then nothing more is asked about them.
     pub was_cut_off: bool,
@@ -73,7 +74,9 @@ enum Look {
 impl Approver<'_> {
     /// Looks at every call of a turn.
     pub async fn look(&self, calls: &[ToolCall], conversation: &Conversation) -> Looks {
-        let looking = calls.iter().enumerate().map(|(at, call)| self.look_at(call, conversation.ruling(at)));
+        let turn = conversation.turn_name();
+        let looking = calls.iter().enumerate();
+        let looking = looking.map(|(at, call)| self.look_at((&turn, at), call, conversation.ruling(at)));
         let mut looks = Looks::default();
         for (at, (look, call)) in join_all(looking).await.into_iter().zip(calls).enumerate() {
             let clearance = match look {
@@ -85,7 +88,7 @@ impl Approver<'_> {
                 }
                 Look::Remembered(ruling, arguments) => {
                     let message =
-                        format!("a call of `{}` is made as remembered ({})", call.name, ruling.hash);
+                        format!("a call of `{}` is made as remembered ({})", call.name, ruling.plan);
                     looks.notes.push(("approval_remembered", message));
                     looks.remembered.push((at, ruling));
                     Clearance::Approved(arguments)
@@ -105,7 +108,7 @@ impl Approver<'_> {
         looks
     }
 
-    async fn look_at(&self, call: &ToolCall, ruling: Option<&Ruling>) -> Look {
+    async fn look_at(&self, place: (&str, usize), call: &ToolCall, ruling: Option<&Ruling>) -> Look {
         let Some(tool) = self.offer.find(&call.name) else { return Look::Clear(Clearance::Free) };
         // Such a call is not made again, and a ruling on it is used up.
         if self.was_cut_off && (!tool.repeatable || ruling.is_some()) {
@@ -117,7 +120,8 @@ impl Approver<'_> {
         }
         let arguments = JsonText::parse(visible_json(&call.arguments.value())).expect("it is JSON");
         let review = self.toolbox.review(self.asker, &self.settings.servers, tool, &arguments).await;
-        let hash = self.hash(tool, &arguments, &review);
+        let plan = self.plan(tool, &arguments, &review);
+        let hash = self.hash(plan, place);
         if let Some(ruling) = ruling {
             return Look::Clear(under(ruling, hash, &review, arguments));
         }
@@ -132,14 +136,19 @@ impl Approver<'_> {
             Risk::None => Look::Clear(Clearance::Free),
             Risk::Waived(reasons) => Look::Waived(reasons),
             Risk::Refused(reason) => Look::Clear(Clearance::Denied(format!("it is refused: {reason}"))),
-            Risk::Ask(_) if self.remembered.contains(&hash) => {
+            Risk::Ask(_) if self.remembered.contains(&plan) => {
                 let tool = tool.spec.name.clone();
-                Look::Remembered(Ruling { hash, tool, verdict: Verdict::Remember, words: None }, arguments)
+                Look::Remembered(
+                    Ruling { hash, plan, tool, verdict: Verdict::Remember, words: None },
+                    arguments,
+                )
             }
             Risk::Ask(_) if self.was_cut_off => Look::Clear(Clearance::Denied(
                 "it needs the approval of a person now; call it again to ask for that".to_owned(),
             )),
-            Risk::Ask(reasons) => Look::Ask(self.asked(tool, &arguments, &review, reasons, hash)),
+            Risk::Ask(reasons) => {
+                Look::Ask(AskedCall { plan, hash, ..self.asked(tool, &arguments, &review, reasons) })
+            }
         }
     }
 
@@ -160,14 +169,7 @@ impl Approver<'_> {
         self.settings.servers.get(&tool.server)
     }
 
-    fn asked(
-        &self,
-        tool: &Tool,
-        arguments: &JsonText,
-        review: &Review,
-        reasons: Vec<String>,
-        hash: Digest,
-    ) -> AskedCall {
+    fn asked(&self, tool: &Tool, arguments: &JsonText, review: &Review, reasons: Vec<String>) -> AskedCall {
         AskedCall {
             id: String::new(),
             tool: tool.spec.name.clone(),
@@ -176,12 +178,20 @@ impl Approver<'_> {
             action: action(review).map(visible_text),
             folder: self.folder.map(visible_text),
             reasons: reasons.iter().map(|reason| visible_text(reason)).collect(),
-            hash,
+            plan: Digest::of(b""),
+            hash: Digest::of(b""),
         }
     }
 
-    /// The hash of all that a call is.
-    fn hash(&self, tool: &Tool, arguments: &JsonText, review: &Review) -> Digest {
+    /// The hash of a plan at a place of the run: a turn of the conversation, and a place in the turn.
+    fn hash(&self, plan: Digest, (turn, place): (&str, usize)) -> Digest {
+        let Asker { task, key, .. } = self.asker;
+        let whole = json!({ "plan": plan, "task": task, "key": key, "turn": turn, "place": place });
+        Digest::of(canonical_json(&whole).as_bytes())
+    }
+
+    /// The hash of all that a call does.
+    fn plan(&self, tool: &Tool, arguments: &JsonText, review: &Review) -> Digest {
         let server = self.server(tool).map(|server| &server.transport);
         let whole = json!({
             "rules": RULES,

@@ -1,7 +1,8 @@
 //! Calls of tools that a person is asked about, and what the person says to each.
 //!
-//! A call is bound by the hash of all that it is ([`AskedCall::hash`]); the decision repeats it, so that it allows this call
-//! and no other. What is shown of a call is whole: what cannot be seen is written as an escape, and nothing is cut.
+//! A call is bound by two hashes. Its plan ([`AskedCall::plan`]) is all that it does: calls that do the same have one plan. Its
+//! own hash ([`AskedCall::hash`]) is the plan with its place in the run; the decision repeats it, so that it allows this call and
+//! no other. What is shown of a call is whole: what cannot be seen is written as an escape, and nothing is cut.
 
 use crate::{Answer, Digest, is_control};
 use indexmap::IndexMap;
@@ -28,7 +29,9 @@ pub struct AskedCall {
     pub folder: Option<String>,
     /// Why a person is asked.
     pub reasons: Vec<String>,
-    /// The hash of all that the call is.
+    /// The hash of all that the call does.
+    pub plan: Digest,
+    /// The hash of that and of where it is made: run, task, turn and place. No two calls have the same.
     pub hash: Digest,
 }
 
@@ -38,7 +41,7 @@ pub struct AskedCall {
 pub enum Verdict {
     /// It is made, once.
     Approve,
-    /// It is made, and so is every call of this run that has the same hash.
+    /// It is made, and so is every call of this run that has the same plan.
     Remember,
     /// It is not made.
     Deny,
@@ -71,6 +74,8 @@ impl Verdict {
 pub struct Ruling {
     /// The call: see [`AskedCall::hash`].
     pub hash: Digest,
+    /// What it does: see [`AskedCall::plan`].
+    pub plan: Digest,
     /// The tool, for whoever reads the journal.
     pub tool: String,
     /// The decision.
@@ -83,7 +88,7 @@ pub struct Ruling {
 impl AskedCall {
     /// This verdict on it.
     pub fn ruled(&self, verdict: Verdict, words: Option<String>) -> Ruling {
-        Ruling { hash: self.hash, tool: self.tool.clone(), verdict, words }
+        Ruling { hash: self.hash, plan: self.plan, tool: self.tool.clone(), verdict, words }
     }
 
     /// All that a person is shown of it.
@@ -97,7 +102,7 @@ impl AskedCall {
             let _ = write!(text, "\nfolder: {folder}");
         }
         let _ = write!(text, "\nwhy: {}", self.reasons.join("; "));
-        let _ = write!(text, "\nhash: {}", self.hash);
+        let _ = write!(text, "\nplan: {}\nhash: {}", self.plan, self.hash);
         text
     }
 }
@@ -127,7 +132,7 @@ pub(crate) fn refused_rulings(calls: &[AskedCall], rulings: &IndexMap<String, Ru
     }
     calls.iter().find_map(|call| match rulings.get(&call.id) {
         None => Some(format!("call {} of `{}` must be decided", call.id, call.tool)),
-        Some(ruling) if ruling.hash != call.hash => {
+        Some(ruling) if ruling.hash != call.hash || ruling.plan != call.plan => {
             Some(format!("call {} of `{}` is not the one that was decided", call.id, call.tool))
         }
         Some(_) => None,
@@ -181,7 +186,8 @@ mod tests {
             action: None,
             folder: None,
             reasons: vec!["its name".into()],
-            hash: Digest::of(arguments.as_bytes()),
+            plan: Digest::of(arguments.as_bytes()),
+            hash: Digest::of(id.as_bytes()),
         }
     }
 

@@ -133,7 +133,8 @@ async fn a_ruling_allows_one_call_once() {
     let second = going_on(risky([wants(&[("s__tidy", "{}")])]), &pieces, yes);
     let (again, ..) = suspended(&second).await;
     assert_eq!(second.called(), ["tidy"]);
-    assert_eq!(again[0].hash, asked[0].hash, "the same call, and asked about anew");
+    assert_eq!(again[0].plan, asked[0].plan, "it does the same");
+    assert_ne!(again[0].hash, asked[0].hash, "and is another call");
 }
 
 #[tokio::test]
@@ -141,10 +142,10 @@ async fn what_was_remembered_is_made_unasked_and_nothing_else_is() {
     let (asked, ..) = suspended(&risky([wants(&[("s__tidy", "{\"a\":1,\"b\":2}")])])).await;
     let mut scene =
         risky([wants(&[("s__tidy", "{\"b\": 2, \"a\": 1}")]), wants(&[("s__tidy", "{\"a\":2}")])]);
-    scene.assignment.remembered = vec![asked[0].hash];
+    scene.assignment.remembered = vec![asked[0].plan];
     let (other, ..) = suspended(&scene).await;
     assert_eq!(scene.called(), ["tidy"]);
-    assert_ne!(other[0].hash, asked[0].hash);
+    assert_ne!(other[0].plan, asked[0].plan);
     assert_eq!(scene.engine.noted("approval_remembered").len(), 1);
     assert_eq!(claimed(&scene).len(), 1, "it is on disk before it is made");
 }
@@ -175,10 +176,13 @@ async fn a_call_that_has_changed_since_it_was_allowed_is_not_made() {
     let mut other_folder = risky(done());
     let Work::Agent(call) = &mut other_folder.assignment.work else { unreachable!() };
     call.working_dir = Some("/elsewhere".into());
+    let mut other_run = risky(done());
+    other_run.assignment.key = "another run".into();
     for (first, second) in [
         (risky(turn()), other_tool),
         (risky(turn()), other_server),
         (risky(turn()), other_folder),
+        (risky(turn()), other_run),
         (reviewing(turn(), review("rm a")), reviewing(done(), review("rm b"))),
         (reviewing(turn(), review("rm a")), risky(done())),
     ] {
