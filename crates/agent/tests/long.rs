@@ -161,6 +161,7 @@ impl Toolbox for Library {
             output_schema: None,
             repeatable: true,
             read_only: true,
+            destructive: false,
         };
         Box::pin(std::future::ready(Ok(vec![tool])))
     }
@@ -270,6 +271,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         tools: None,
         secrets: Vec::new(),
         show_tools: false,
+        approvals: Default::default(),
         servers: Arc::new([("s".to_owned(), server)].into()),
         capabilities: Default::default(),
         success_criteria: None,
@@ -303,6 +305,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        remembered: Vec::new(),
         contract: None,
     }
 }

@@ -31,11 +31,13 @@ mod time;
 pub use money::catalog;
 use money::{budget, price, usage};
 pub use rights::clearance;
-use rights::{capability, contract, tools};
+use rights::{approval, asked, capability, contract, tools};
 use text::{count, printable, spelling};
 pub use text::{excerpt, secret};
 
+pub use approval::*;
 pub use ask::*;
+pub use asked::*;
 pub use assignment::*;
 pub use blocked::Blocked;
 pub use budget::*;

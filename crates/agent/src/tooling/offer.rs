@@ -123,6 +123,7 @@ mod tests {
             output_schema: None,
             repeatable: false,
             read_only: false,
+            destructive: false,
         }
     }
 

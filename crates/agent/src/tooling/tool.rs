@@ -107,6 +107,7 @@ mod tests {
             output_schema: None,
             repeatable: true,
             read_only: true,
+            destructive: false,
         }
     }
 

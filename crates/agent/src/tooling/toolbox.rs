@@ -48,6 +48,38 @@ pub trait Toolbox: Send + Sync {
         arguments: &'a JsonText,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>>;
+
+    /// Says what is to be thought of a call before it is made: a person may have to decide it. Makes nothing and changes
+    /// nothing; the same call gets the same words, because a person's decision is bound to them.
+    fn review<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        _servers: &'a Servers,
+        _tool: &'a Tool,
+        _arguments: &'a JsonText,
+    ) -> BoxFuture<'a, Review> {
+        Box::pin(std::future::ready(Review::Allow))
+    }
+}
+
+/// What is to be said about one call before it is made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Review {
+    /// Nothing.
+    #[default]
+    Allow,
+    /// A person must allow it.
+    Ask {
+        /// The complete canonical action: whatever it does is in it, and nothing is left out.
+        action: String,
+        /// Why, in a sentence.
+        reason: String,
+    },
+    /// It is not made.
+    Deny {
+        /// Why, in a sentence.
+        reason: String,
+    },
 }
 
 /// One tool of one server.
@@ -65,6 +97,8 @@ pub struct Tool {
     pub repeatable: bool,
     /// Whether a call changes nothing, so that it is no effect.
     pub read_only: bool,
+    /// Whether its server says that a call may destroy something. What a server says can only make a call look worse.
+    pub destructive: bool,
 }
 
 impl Tool {

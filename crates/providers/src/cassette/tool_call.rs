@@ -57,6 +57,8 @@ pub struct Listed {
     repeatable: bool,
     #[serde(default)]
     read_only: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    destructive: bool,
 }
 
 /// One call of a tool.
@@ -160,15 +162,15 @@ pub fn asked(tool: &Tool, arguments: &JsonText, scrubber: &Scrubber) -> Value {
 
 impl From<Tool> for Listed {
     fn from(tool: Tool) -> Listed {
-        let Tool { server, name, spec, output_schema, repeatable, read_only } = tool;
-        Listed { server, name, spec, output_schema, repeatable, read_only }
+        let Tool { server, name, spec, output_schema, repeatable, read_only, destructive } = tool;
+        Listed { server, name, spec, output_schema, repeatable, read_only, destructive }
     }
 }
 
 impl From<Listed> for Tool {
     fn from(listed: Listed) -> Tool {
-        let Listed { server, name, spec, output_schema, repeatable, read_only } = listed;
-        Tool { server, name, spec, output_schema, repeatable, read_only }
+        let Listed { server, name, spec, output_schema, repeatable, read_only, destructive } = listed;
+        Tool { server, name, spec, output_schema, repeatable, read_only, destructive }
     }
 }
 

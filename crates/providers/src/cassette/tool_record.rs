@@ -7,7 +7,7 @@
 use super::call::identity;
 use super::record::Recorder;
 use super::tool_call::{CallLine, CallOutcome, ListLine, ListOutcome, ToolLine, asked};
-use convoke_agent::{Asker, Tool, ToolResult, Toolbox};
+use convoke_agent::{Asker, Review, Tool, ToolResult, Toolbox};
 use convoke_model::{Class, Failure, JsonText, Servers};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
@@ -72,6 +72,16 @@ impl Toolbox for RecordingTools {
             entry.close(&outcome);
             outcome
         })
+    }
+
+    fn review<'a>(
+        &'a self,
+        asker: Asker<'a>,
+        servers: &'a Servers,
+        tool: &'a Tool,
+        arguments: &'a JsonText,
+    ) -> BoxFuture<'a, Review> {
+        self.toolbox.review(asker, servers, tool, arguments)
     }
 }
 

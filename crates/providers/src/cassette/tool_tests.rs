@@ -59,6 +59,7 @@ fn tool() -> Tool {
         output_schema: None,
         repeatable: true,
         read_only: true,
+        destructive: false,
     }
 }
 

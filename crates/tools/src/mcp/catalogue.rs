@@ -27,6 +27,7 @@ pub struct Entry {
     output_schema: Option<Value>,
     repeatable: bool,
     read_only: bool,
+    destructive: bool,
     arguments: Option<Validator>,
     /// What results must fit, or why nothing can.
     result: Option<Result<Validator, String>>,
@@ -86,6 +87,7 @@ impl Entry {
             description: tool.description.map(Into::into).or(tool.title).or(notes.title).unwrap_or_default(),
             repeatable: notes.read_only_hint == Some(true) || notes.idempotent_hint == Some(true),
             read_only: notes.read_only_hint == Some(true),
+            destructive: notes.destructive_hint == Some(true),
             arguments: jsonschema::validator_for(&input_schema).ok(),
             result: output_schema
                 .as_ref()
@@ -108,6 +110,7 @@ impl Entry {
             output_schema: self.output_schema.clone(),
             repeatable: self.repeatable,
             read_only: self.read_only,
+            destructive: self.destructive,
         }
     }
 

@@ -15,6 +15,7 @@ pub(super) fn offer() -> Offer {
             output_schema: None,
             repeatable,
             read_only: repeatable,
+            destructive: false,
         }
     };
     Offer::new(vec![tool("look", true), tool("act", false)], None)
