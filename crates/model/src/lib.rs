@@ -30,8 +30,8 @@ mod time;
 
 pub use money::catalog;
 use money::{budget, price, usage};
-pub use rights::clearance;
-use rights::{approval, asked, capability, contract, tools};
+use rights::{approval, asked, capability, contract, own_tools, tools};
+pub use rights::{clearance, protected};
 use text::{count, printable, spelling};
 pub use text::{excerpt, secret};
 
@@ -54,6 +54,7 @@ pub use gate::*;
 pub use goal::*;
 pub use id::*;
 pub use model_call::*;
+pub use own_tools::*;
 pub use payload::*;
 pub use price::*;
 pub use printable::is_control;

@@ -2,11 +2,12 @@
 //!
 //! [`Processes`] runs the commands of script steps for `agent`. Whatever a command starts ends with it, or at the
 //! latest with its cancellation; what a crash of the engine leaves behind is found and ended by [`end_leftovers`].
-//! [`Mcp`] starts the servers that workflows name and calls their tools. [`Workers`] runs programs of models, each in a
+//! [`Mcp`] starts the servers that workflows name and calls their tools. [`Hands`] are tools of our own in front of them: files, and a shell. [`Workers`] runs programs of models, each in a
 //! process of our own binary that does nothing but [`serve_programs`]. How processes are started and ended is
 //! `convoke_process`'s. Time limits of steps are the scheduler's: it cancels;
 //! a limit on silence is kept here, because only the reader of its streams knows whether a command is silent.
 
+mod builtin;
 mod capture;
 mod environment;
 mod launch;
@@ -16,6 +17,7 @@ mod programs;
 mod silence;
 mod surviving;
 
+pub use builtin::{Hands, NoShell, Shell};
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
 pub use convoke_process::{Leftovers, MARK, end_leftovers, has_marked_ancestor, raise_descriptor_limit};

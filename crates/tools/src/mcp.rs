@@ -7,22 +7,22 @@
 //! decides which tools an agent may see and how much of a result it is shown. Nothing that was started outlives
 //! [`Mcp::close`], or the `Mcp` itself.
 
-mod catalogue;
+pub(crate) mod catalogue;
 mod child;
 mod connection;
-mod content;
+pub(crate) mod content;
 mod guard;
 mod keeper;
 mod keyed;
 mod labels;
 mod listing;
-mod naming;
+pub(crate) mod naming;
 mod pace;
 mod remote;
 mod scripts;
 mod settings;
 mod tail;
-mod trouble;
+pub(crate) mod trouble;
 
 use crate::environment::Environment;
 use catalogue::Catalogue;

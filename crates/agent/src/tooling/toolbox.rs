@@ -4,7 +4,7 @@
 //! decided before it sees any (`offer`); the toolbox checks arguments and results against the tool's own schemas.
 
 use crate::ToolSpec;
-use convoke_model::{Assignment, Failure, JsonText, Servers, TaskId, ToolName};
+use convoke_model::{Assignment, Failure, JsonText, Servers, TaskId, ToolName, Work};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -20,12 +20,20 @@ pub struct Asker<'a> {
     pub key: &'a str,
     /// The span of the attempt, for the server; see [`Assignment::trace`].
     pub trace: Option<&'a str>,
+    /// Where the attempt works, for tools of our own; the run's own folder if absent.
+    pub folder: Option<&'a str>,
 }
 
 impl<'a> From<&'a Assignment> for Asker<'a> {
     fn from(assignment: &'a Assignment) -> Asker<'a> {
         let Assignment { task, attempt, key, trace, .. } = assignment;
-        Asker { task, attempt: *attempt, key, trace: trace.as_deref() }
+        let own = match &assignment.work {
+            Work::Agent(call) => call.working_dir.as_deref(),
+            Work::Program(call) => call.agent.working_dir.as_deref(),
+            _ => None,
+        };
+        let agreed = assignment.contract.as_deref().and_then(|contract| contract.working_dir.as_deref());
+        Asker { task, attempt: *attempt, key, trace: trace.as_deref(), folder: agreed.or(own) }
     }
 }
 

@@ -100,6 +100,11 @@ impl Equipment {
         self.processes.record_in(folder);
     }
 
+    /// Keeps places out of reach of the tools of our own: the engine's state.
+    pub fn hide(&self, places: impl IntoIterator<Item = PathBuf>) {
+        self.tools.hide(places);
+    }
+
     /// What a person should know about it.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()

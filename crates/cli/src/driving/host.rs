@@ -108,7 +108,7 @@ fn of_servers(servers: &Servers) -> Option<Vec<String>> {
 
 fn of_server(server: &Server) -> Option<Vec<String>> {
     match &server.transport {
-        Transport::Stdio { .. } | Transport::Scripts { .. } => None,
+        Transport::Stdio { .. } | Transport::Scripts { .. } | Transport::Own { .. } => None,
         Transport::Http { url, headers } => {
             let texts = headers.iter().map(|(_, text)| text).chain([url]);
             Some(texts.flat_map(|text| names(text)).chain(of_the_network()).collect())

@@ -158,6 +158,7 @@ impl Drive<'_> {
             begins: journal.next_seq(),
         };
         equipment.record_commands(survivors::folder(&state, run));
+        equipment.hide([state.path().to_owned()]);
         let projects = project::of_run(console, &plan, run)?;
         let options = context.options();
         let capacity = context.capacity(&options)?;

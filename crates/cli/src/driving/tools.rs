@@ -1,11 +1,12 @@
-//! The tools of a run: its MCP servers, or nothing at all.
+//! The tools of a run: its MCP servers and our own, or nothing at all.
 
 use super::credentials::Credentials;
 use super::network::network;
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_providers::{Clients, Recording, Replay};
-use convoke_tools::Mcp;
+use convoke_tools::{Hands, Mcp, NoShell};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Where tools come from.
@@ -13,12 +14,14 @@ pub struct Tools {
     toolbox: Arc<dyn Toolbox>,
     /// What must be ended with the run.
     servers: Option<Arc<Mcp>>,
+    /// Tools of our own.
+    hands: Option<Arc<Hands>>,
 }
 
 impl Tools {
     /// No tools.
     pub fn none() -> Tools {
-        Tools { toolbox: Arc::new(NoTools), servers: None }
+        Tools { toolbox: Arc::new(NoTools), servers: None, hands: None }
     }
 
     /// The servers of those keys; none is started before an attempt needs it.
@@ -28,7 +31,11 @@ impl Tools {
         }
         let client = Arc::new(|| Clients::new(network()).usual());
         let mcp = Arc::new(Mcp::new(keys.environment(), Arc::new(env::get), client));
-        Tools { toolbox: mcp.clone(), servers: Some(mcp) }
+        // A run works where it was started; a folder that is gone is told of when a tool is called.
+        let folder = std::env::current_dir().unwrap_or_default();
+        let shell = Arc::new(NoShell("this build has no sandbox for commands of agents".to_owned()));
+        let hands = Arc::new(Hands::new(mcp.clone(), folder, shell));
+        Tools { toolbox: hands.clone(), servers: Some(mcp), hands: Some(hands) }
     }
 
     /// The same, with what they say written down.
@@ -38,7 +45,14 @@ impl Tools {
 
     /// What a cassette says instead of them; nothing is started.
     pub fn replayed(replay: &Arc<Replay>) -> Tools {
-        Tools { toolbox: Arc::new(replay.tools()), servers: None }
+        Tools { toolbox: Arc::new(replay.tools()), servers: None, hands: None }
+    }
+
+    /// Keeps places out of reach of the tools of our own.
+    pub fn hide(&self, places: impl IntoIterator<Item = PathBuf>) {
+        if let Some(hands) = &self.hands {
+            hands.hide(places);
+        }
     }
 
     /// What lists and calls them.

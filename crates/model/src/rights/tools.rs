@@ -58,6 +58,12 @@ pub enum Transport {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         working_dir: Option<String>,
     },
+    /// Not a server at all: tools of our own, beneath the folder of the step. Those that may be used are listed.
+    Own {
+        /// The policies of commands and paths that hold, each a preset's name or a file; the strictest verdict counts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        policies: Vec<String>,
+    },
 }
 
 /// A command as a tool: its arguments come as a JSON object on standard input, what it prints is the result.

@@ -50,6 +50,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::unknown_reference", "a reference to something that does not exist"),
     ("workflow::unknown_route_target", "a route leads to a step that does not exist"),
     ("workflow::unknown_server", "a step calls a tool of a server that is not declared"),
+    (
+        "workflow::own_tool",
+        "a list of tools names one of Convoke's own, and a server may offer one of that name",
+    ),
     ("workflow::unknown_tool", "a tool is used that the workflow or its server does not offer"),
     ("workflow::unpriced_model", "a budget in money is enforced for a model without a price"),
     ("workflow::unreachable", "a step that nothing leads to"),

@@ -3,6 +3,7 @@
 use super::outline::Outline;
 use crate::diagnostic::Diagnostic;
 use crate::source::Spanned;
+use convoke_model::OWN_SERVER;
 use std::collections::HashMap;
 
 /// Steps and groups share one space of names; an inline body may not take the name of another fan-out.
@@ -26,7 +27,10 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
 fn reserved(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     for item in &outline.items {
         let name = item.name();
-        if matches!(name.value.as_str(), "workflow" | "context" | "output" | "error" | "_index" | "_key") {
+        if matches!(
+            name.value.as_str(),
+            "workflow" | "context" | "output" | "error" | "_index" | "_key" | OWN_SERVER
+        ) {
             let message = format!("{} `{}` has a reserved name", item.word(), name.value);
             let found =
                 Diagnostic::warning("workflow::reserved_name", message, name.span.clone(), "reserved")

@@ -1,7 +1,7 @@
 //! Agents: settings that come from the step, the workflow and the defaults of the language.
 
 use super::build::Builder;
-use super::servers;
+use super::{own, servers};
 use crate::plan::{Agent, Text};
 use crate::source::Spanned;
 use crate::source::capability::capabilities;
@@ -60,6 +60,7 @@ impl Builder<'_> {
 
     fn agent_settings(&self, step: &AgentStep, retry: Option<&Retry>) -> AgentSettings {
         let runtime = &self.source.runtime;
+        let tools = self.tools(step);
         let recovery = retry.and_then(|retry| retry.max_parse_recovery_attempts.as_ref());
         AgentSettings {
             // The window of a model follows once its name is settled (`windows`).
@@ -78,11 +79,15 @@ impl Builder<'_> {
                 .map(|value| value.value),
             parse_recovery: recovery.map_or(PARSE_RECOVERY, |value| value.value),
             validator: step.validator.as_ref().map(validator),
-            tools: self.tools(step),
+            servers: if uses_none(step) {
+                Arc::default()
+            } else {
+                own::with_own(&self.servers, tools.as_deref())
+            },
+            tools,
             approvals: self.approvals(step),
             secrets: step.secrets.iter().flat_map(words).map(str::to_owned).collect(),
             show_tools: false,
-            servers: if uses_none(step) { Arc::default() } else { self.servers.clone() },
             success_criteria: step.success_criteria.as_ref().map(criteria),
             repair_model: self.repair_model(step),
             fallback: fallback(self.chain(step), retry),

@@ -249,6 +249,7 @@ fn which(server: &Server) -> Value {
         Transport::Stdio { command, args, .. } => json!([command, args, server.tools]),
         Transport::Http { .. } => json!([server.tools]),
         Transport::Scripts { scripts, .. } => json!([scripts, server.tools]),
+        Transport::Own { policies } => json!([policies, server.tools]),
     }
 }
 

@@ -31,7 +31,7 @@ mod tooling;
 
 use context::{cuts, partials, texts, windows};
 use money::{book, budget, caps, prices, unpriced};
-use tooling::{calls, clearances, coders, servers, skills};
+use tooling::{calls, clearances, coders, own, servers, skills};
 
 pub use book::{PriceBook, Services};
 pub use caps::Caps;
@@ -103,7 +103,8 @@ impl Compiled {
 /// Reads, checks and compiles a workflow file and everything it refers to.
 pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled {
     let mut diagnostics = Vec::new();
-    let bundle = load::load(path, sources, &options.manifests, &mut diagnostics);
+    let mut bundle = load::load(path, sources, &options.manifests, &mut diagnostics);
+    own::settle(&mut bundle, &mut diagnostics);
     let partials = partials::collect(&bundle, sources, &mut diagnostics);
     let skills = skills::collect(&bundle, sources, &mut diagnostics);
     for workflow in &bundle.workflows {

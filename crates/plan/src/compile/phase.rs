@@ -4,6 +4,7 @@ use super::build::Builder;
 use super::caps::Caps;
 use super::cuts;
 use super::load::Bundle;
+use super::own;
 use super::phase_shapes::contract;
 use crate::diagnostic::Diagnostic;
 use crate::plan::*;
@@ -82,7 +83,7 @@ impl<'a> Builder<'a> {
             source::WorkerKind::Agent(agent) => {
                 let mut agent = self.agent(agent, worker.common.retry.as_ref());
                 // Also a persona without tools is judged by what there is: a call of it is a violation.
-                let servers = self.servers.clone();
+                let servers = own::with_own(&self.servers, agent.settings.tools.as_deref());
                 let settings = AgentSettings {
                     schema,
                     raw: false,

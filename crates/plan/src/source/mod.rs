@@ -18,6 +18,7 @@ mod loading;
 mod locate;
 pub mod manifest;
 pub mod output;
+pub(crate) mod own_tools;
 pub mod personas;
 mod quoting;
 mod read;

@@ -121,7 +121,7 @@ fn task(name: &str) -> TaskId {
 }
 
 fn by(task: &TaskId) -> Asker<'_> {
-    Asker { task, attempt: 1, key: "k", trace: None }
+    Asker { task, attempt: 1, key: "k", trace: None, folder: None }
 }
 
 fn replay(folder: &Path) -> (Replay, ReplayTools) {

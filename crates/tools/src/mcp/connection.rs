@@ -59,6 +59,7 @@ impl Connection {
                 Connection::with_child(server, &program, means, who, limit).await
             }
             Transport::Scripts { .. } => Err(trouble::unavailable(who, "scripts are no server")),
+            Transport::Own { .. } => Err(trouble::unavailable(who, "our own tools are no server")),
             Transport::Http { url, headers } => {
                 let remote = Remote::new(url, headers, means, who)?;
                 let opened = Connection::with_remote(server, remote, who);

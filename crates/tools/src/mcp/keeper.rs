@@ -132,6 +132,7 @@ fn description(transport: &Transport) -> String {
             format!("`{}`", words.join(" "))
         }
         Transport::Scripts { scripts, .. } => format!("{} scripts", scripts.len()),
+        Transport::Own { .. } => "Convoke's own tools".to_owned(),
         Transport::Http { url, .. } => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
     }
 }

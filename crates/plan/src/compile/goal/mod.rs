@@ -14,7 +14,7 @@ use super::build::Builder;
 use crate::plan::*;
 use crate::source::Spanned;
 use crate::source::workflow as source;
-use convoke_model::{AgentSettings, Capabilities, Classes, Retry, Role};
+use convoke_model::{AgentSettings, Capabilities, Classes, Retry, Role, named_in_full, own_tool};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -53,10 +53,13 @@ impl Builder<'_> {
 
     /// The tools that may be used, by name; with a `*` where only the server knows them.
     fn goal_tools(&self, goal: &source::GoalStep) -> Vec<String> {
+        let named = goal.roles.get(&Role::Execute).and_then(|agent| self.tools(agent));
         if self.servers.is_empty() {
-            return Vec::new();
+            // Only tools of our own need no server.
+            let own = named.map(|named| named_in_full(&named)).unwrap_or_default();
+            return own.iter().map(|tool| own_tool(tool)).collect();
         }
-        if let Some(named) = goal.roles.get(&Role::Execute).and_then(|agent| self.tools(agent)) {
+        if let Some(named) = named {
             return named;
         }
         let of_server = |(name, server): (&String, &convoke_model::Server)| match &server.tools {

@@ -15,7 +15,7 @@ use crate::source::text::Spanned;
 use crate::source::workflow::{Clearance, PhaseStep, StepKind, Worker, Workflow};
 use crate::suggest;
 use convoke_model::clearance::ToolName;
-use convoke_model::nearest;
+use convoke_model::{OwnEntry, nearest, own_entry};
 use std::collections::HashSet;
 
 /// One tool: its server, and its name there.
@@ -58,7 +58,9 @@ fn known_tools<'a>(bundle: &'a Bundle, workflow: &'a Workflow) -> Option<Vec<Too
 }
 
 fn misspelt(persona: &str, clearance: &Clearance, tools: &[Tool<'_>]) -> Vec<Diagnostic> {
-    let nobody_has = |entry: &&Spanned<String>| !tools.iter().any(|tool| stands_for(&entry.value, *tool));
+    let nobody_has = |entry: &&Spanned<String>| {
+        own_entry(&entry.value) == OwnEntry::None && !tools.iter().any(|tool| stands_for(&entry.value, *tool))
+    };
     let allowed = clearance.allow.iter().flatten().filter(nobody_has);
     let allowed = allowed.map(|entry| nothing_allowed(persona, entry, tools));
     let banned = clearance.ban.iter().filter(nobody_has);

@@ -4,6 +4,7 @@
 //! really offers is known when it runs; here only what the files say about it counts.
 
 use super::super::load::Bundle;
+use super::own;
 use crate::check::outline::Outline;
 use crate::diagnostic::Diagnostic;
 use crate::plan::covers;
@@ -12,7 +13,7 @@ use crate::source::settings::{McpServer, McpTransport, ScriptTool as ScriptSourc
 use crate::source::text::Spanned;
 use crate::source::workflow::{Entry, References, Step, StepKind, ToolStep, Workflow};
 use crate::suggest;
-use convoke_model::{JsonText, Role, ScriptTool, Server, Servers, Transport};
+use convoke_model::{JsonText, OWN_GROUPS, Role, ScriptTool, Server, Servers, Transport, nearest, own_tools};
 use indexmap::IndexMap;
 use serde_json::json;
 
@@ -124,7 +125,8 @@ pub(in crate::compile) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>)
                 findings.extend(wrong_call(declared, step, tool));
             }
         }
-        let named = || workflow.tools.iter().chain(steps().filter_map(own_tools)).flatten();
+        let named = || workflow.tools.iter().chain(steps().filter_map(called_by)).flatten();
+        let named = || named().filter(|tool| !own::is_own(tool));
         match declared.is_empty() {
             true => findings.extend(named().next().map(|tool| nobody_offers(workflow, tool))),
             false => findings.extend(named().filter_map(|tool| left_out(declared, tool))),
@@ -132,7 +134,8 @@ pub(in crate::compile) fn check(bundle: &Bundle, findings: &mut Vec<Diagnostic>)
     }
 }
 
-fn own_tools(step: &Step) -> Option<&Vec<Spanned<String>>> {
+/// The list of an agent, or of those that do a goal's tasks.
+pub(in crate::compile) fn called_by(step: &Step) -> Option<&Vec<Spanned<String>>> {
     match &step.kind {
         StepKind::Agent(agent) => agent.tools.as_ref(),
         StepKind::Goal(goal) => goal.roles.get(&Role::Execute)?.tools.as_ref(),
@@ -146,8 +149,10 @@ fn nobody_offers(workflow: &Workflow, tool: &Spanned<String>) -> Diagnostic {
         false => ("workflow", "runtime.mcp_servers"),
     };
     let message = format!("the tool `{}` has no effect: the {what} declares no MCP server", tool.value);
+    let own: Vec<&str> = own_tools().chain(OWN_GROUPS).collect();
+    let near = nearest(&tool.value, own).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     Diagnostic::warning("workflow::no_effect", message, tool.span.clone(), "no server offers it")
-        .help(format!("servers stand in `{key}`; models answer without tools here"))
+        .help(format!("{near}servers stand in `{key}`; models answer without tools here"))
 }
 
 /// A name that no server can have a tool for, because the lists of the servers leave it out.
@@ -181,6 +186,9 @@ fn may_offer(declared: &Declared, (server, entry): (&String, &Entry<McpServer>),
 }
 
 fn wrong_call(declared: &Declared, step: &Step, tool: &ToolStep) -> Option<Diagnostic> {
+    if own::is_called(tool) {
+        return own::wrong_call(step, tool);
+    }
     match (&tool.server, declared.len()) {
         (_, 0) => Some(no_server(step, tool)),
         (None, 1) => wrong_tool(declared.first()?, step, tool),

@@ -1,19 +1,26 @@
 //! `type: tool`: the call, with everything that can be known before the run worked out.
 
 use super::super::build::Builder;
-use super::super::servers;
+use super::super::{own, servers};
 use crate::plan::{Argument, Text, Tool};
 use crate::source::declared;
 use crate::source::workflow as source;
+use convoke_model::{OWN_SERVER, Servers};
 use serde_json::Value;
+use std::sync::Arc;
 
 impl Builder<'_> {
     /// The plan's form of a tool step.
     pub(in crate::compile) fn tool(&mut self, step: &source::ToolStep) -> Tool {
+        let name = step.tool.as_ref().map(|name| name.value.clone()).unwrap_or_default();
+        let servers = match own::is_called(step) {
+            true => Arc::new(Servers::from([(OWN_SERVER.to_owned(), own::own_server(vec![name.clone()]))])),
+            false => self.servers.clone(),
+        };
         Tool {
-            servers: self.servers.clone(),
-            server: servers::called(&self.servers, step),
-            tool: step.tool.as_ref().map(|name| name.value.clone()).unwrap_or_default(),
+            server: servers::called(&servers, step),
+            servers,
+            tool: name,
             arguments: self.arguments(&step.arguments),
             schema: step.output.as_ref().map(declared::schema),
         }

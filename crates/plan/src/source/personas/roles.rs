@@ -1,10 +1,15 @@
 //! The personas that a phase may hand work to: the relationships below its persona.
 
+use super::super::own_tools;
+use super::super::settings::McpServer;
 use super::super::text::{Spanned, Text};
-use super::super::workflow::{Common, Names, Role, Worker, WorkerKind};
+use super::super::workflow::{Common, Entry, Names, Role, Worker, WorkerKind};
 use super::{Actor, Manifest, Node, Persona, texts};
 use crate::diagnostic::Span;
 use convoke_model::clearance::{common, is_within};
+use indexmap::IndexMap;
+
+type Servers = IndexMap<String, Entry<McpServer>>;
 
 /// The roles below a phase, and which of them it hands work to by itself.
 pub(super) fn roles(manifest: &Manifest, node: &Node) -> (Vec<Role>, Vec<usize>) {
@@ -107,19 +112,21 @@ fn agent(
         agent.provider = persona.provider.clone().or(agent.provider);
     }
     let usual = agent.tools.take().or_else(|| manifest.head.tools.clone());
-    agent.tools = cleared(usual, persona);
+    agent.tools = cleared(usual, persona, &manifest.head.runtime.mcp_servers);
     WorkerKind::Agent(agent)
 }
 
 /// What an actor has, as far as the persona may use it; a ban wins over everything. These are the tools of the contract,
 /// and there is no other list that is enforced.
-fn cleared(usual: Option<Names>, persona: &Persona) -> Option<Names> {
+fn cleared(usual: Option<Names>, persona: &Persona, servers: &Servers) -> Option<Names> {
     let clearance = &persona.clearance;
-    let mut tools = match (usual, &clearance.allow) {
-        (Some(usual), Some(allow)) => in_both(&usual, allow),
-        (usual, allow) => usual.or_else(|| allow.clone())?,
+    let full = |names: Names| own_tools::expanded(names, servers);
+    let mut tools = match (usual.map(full), clearance.allow.clone().map(full)) {
+        (Some(usual), Some(allow)) => in_both(&usual, &allow),
+        (usual, allow) => usual.or(allow)?,
     };
-    let banned = words(&clearance.ban);
+    let banned = own_tools::banned(clearance.ban.clone(), servers);
+    let banned = words(&banned);
     tools.retain(|tool| !is_within(&tool.value, &banned));
     Some(tools)
 }
