@@ -136,6 +136,7 @@ const OF_OTHERS: &[(libc::c_long, u8)] = &[
     (libc::SYS_ioprio_set, 1),
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setaffinity, 0),
     (libc::SYS_sched_setattr, 0),
 ];
 
