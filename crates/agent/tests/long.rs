@@ -306,6 +306,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         cut_off: 0,
         known_results: Vec::new(),
         remembered: Vec::new(),
+        workspace: None,
         contract: None,
     }
 }
