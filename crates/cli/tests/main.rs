@@ -50,6 +50,7 @@ mod reusing;
 mod running;
 mod secrets;
 mod serve;
+mod serve_operation;
 mod serving;
 mod sharing;
 mod signals;

@@ -3,13 +3,13 @@
 use crate::access::{Connection, Guard, Tokens, harden};
 use crate::api::{self, App, BASE, Streams};
 use crate::error::{ApiError, ServeError};
-use crate::following::Hub;
+use crate::following::{Hub, waiting};
 use crate::host::Host;
 use crate::page;
 use crate::settings::{Settings, Tls};
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, Response, header};
+use axum::http::{Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -73,8 +73,10 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let hub = Hub::new(settings.state.clone(), host).map_err(refused)?;
-        let guard = api::guard(&settings, Arc::new(tokens), address);
-        let app = Arc::new(App { hub, settings, streams: Streams::default(), starts: Default::default() });
+        let tokens = Arc::new(tokens);
+        let guard = api::guard(&settings, tokens.clone(), address);
+        let app =
+            Arc::new(App { hub, settings, streams: Streams::default(), starts: Default::default(), tokens });
         let front = Front { guard, routes: routes(&app), connections: Mutex::default(), app };
         Ok(Server { listener, address, acceptor, front: Arc::new(front) })
     }
@@ -194,9 +196,9 @@ fn routes(app: &Arc<App>) -> Router {
             let Some(metrics) = metrics else {
                 return Err(ApiError::not_found("this server has no numbers"));
             };
-            let said = tokio::task::spawn_blocking(move || metrics()).await;
-            let lost = |_| ApiError::not_found("this server has no numbers");
-            said.map(|(kind, text)| ([(header::CONTENT_TYPE, kind)], text)).map_err(lost)
+            let unable = |why| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "state", why);
+            let (kind, text) = waiting(move || metrics().map_err(unable)).await?;
+            Ok(([(header::CONTENT_TYPE, kind)], text))
         }
     };
     Router::new()

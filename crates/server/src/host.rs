@@ -70,7 +70,7 @@ pub struct StartOptions {
     pub provider: Option<String>,
     /// The model of every agent, over what the file says.
     pub model: Option<String>,
-    /// Dollars that a goal may spend.
+    /// Dollars that a run of `convoke goal` may spend in all, where it goes on; other runs have a budget in their file.
     pub budget: Option<f64>,
     /// Gates take their first option.
     pub skip_gates: bool,

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Numbers for a monitoring system: their content type and their text, made when they are asked for.
-pub type Metrics = Arc<dyn Fn() -> (String, String) + Send + Sync>;
+/// Numbers for a monitoring system: their content type and their text, made when they are asked for; or why there are none now.
+pub type Metrics = Arc<dyn Fn() -> Result<(String, String), String> + Send + Sync>;
 
 /// How a server is set up.
 #[derive(Clone)]

@@ -3,11 +3,12 @@
 //! It reads the journal as any other server does, so the run waits for nothing of it. It ends with the run, unless a page is open: then with
 //! the last page, or with Ctrl-C.
 
-use super::{CommandHost, Opened, open};
+use super::{CommandHost, Opened, numbers, open};
 use crate::console::Console;
 use crate::driving::Signals;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::json_log;
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use convoke_server::{Role, Server, Settings, Tokens};
@@ -49,7 +50,7 @@ impl Beside {
             names: Vec::new(),
             behind_proxy: false,
             tls: None,
-            metrics: None,
+            metrics: Some(numbers(console, state)),
         };
         let (end, (told, heard)) = (Arc::new(Notify::new()), channel());
         let until = end.clone();
@@ -62,7 +63,14 @@ impl Beside {
             .unwrap_or_else(|_| Err("its thread ended".to_owned()))
             .map_err(|why| failed(format!("no page: {why}")))?;
         let link = format!("http://{address}/runs/{run}#token={secret}");
-        console.conclude(&format!("the run is shown at {link}"));
+        match json_log::is_on() {
+            // What is logged is kept and passed on, and whoever has the link may answer.
+            true => {
+                console.conclude(&format!("the run is shown at http://{address}/runs/{run}"));
+                console.hint("the link with its token is not logged; a token: convoke serve token add NAME");
+            }
+            false => console.conclude(&format!("the run is shown at {link}")),
+        }
         let opened = if console.is_attended() { open(state, &link)? } else { None };
         Ok(Beside { thread, end, watchers, _opened: opened })
     }

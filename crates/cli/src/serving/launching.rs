@@ -31,7 +31,11 @@ pub(super) fn run(
     let mut words = vec![OsString::from("run")];
     words.push(word("--input-file=", given.path()));
     words.push(format!("--metadata=started_by={by}").into());
-    words.extend(flags(options)?);
+    if options.budget.is_some() {
+        let words = "a budget is part of the workflow file (`limits.budget_usd`)";
+        return Err(Refusal::new(RefusalKind::Refused, "refused", words));
+    }
+    words.extend(flags(options));
     // A name that begins like an option is none.
     words.extend([OsString::from("--"), Path::new(".").join(place.below()).into_os_string()]);
     start(state, Some(&place.folder), words)
@@ -40,7 +44,9 @@ pub(super) fn run(
 /// Goes on with a run.
 pub(super) fn resume(state: &StateDir, run: &RunId, options: &StartOptions) -> Result<RunId, Refusal> {
     let mut words = vec![OsString::from("resume")];
-    words.extend(flags(options)?);
+    // Refused by the process itself, where the run is none of `convoke goal`.
+    words.extend(options.budget.map(|dollars| OsString::from(format!("--budget={dollars}"))));
+    words.extend(flags(options));
     words.extend([OsString::from("--"), OsString::from(&*run.0)]);
     start(state, None, words)
 }
@@ -51,18 +57,14 @@ fn word(option: &str, value: &Path) -> OsString {
     word
 }
 
-fn flags(options: &StartOptions) -> Result<Vec<OsString>, Refusal> {
-    if options.budget.is_some() {
-        let words = "a budget is part of the workflow file (`limits.budget_usd`) or of a goal";
-        return Err(Refusal::new(RefusalKind::Refused, "refused", words));
-    }
+fn flags(options: &StartOptions) -> Vec<OsString> {
     let stated = [
         options.provider.as_ref().map(|provider| format!("--provider={provider}")),
         options.model.as_ref().map(|model| format!("--model={model}")),
         options.max_concurrency.map(|count| format!("--max-concurrency={count}")),
         options.skip_gates.then(|| "--skip-gates".to_owned()),
     ];
-    Ok(stated.into_iter().flatten().map(OsString::from).collect())
+    stated.into_iter().flatten().map(OsString::from).collect()
 }
 
 fn start(state: &StateDir, folder: Option<&Path>, words: Vec<OsString>) -> Result<RunId, Refusal> {

@@ -4,8 +4,10 @@ mod beside;
 mod files;
 mod host;
 mod launching;
+mod numbers;
 mod opening;
 
 pub use beside::Beside;
 pub use host::CommandHost;
+pub use numbers::numbers;
 pub use opening::{Opened, open};

@@ -142,12 +142,25 @@ impl Listening {
 
     #[track_caller]
     fn message(&mut self) -> Told {
+        self.message_or_end().expect("the stream goes on")
+    }
+
+    /// Every message up to the end of the stream.
+    #[track_caller]
+    pub fn rest(mut self) -> Vec<Told> {
+        std::iter::from_fn(|| self.message_or_end()).collect()
+    }
+
+    #[track_caller]
+    fn message_or_end(&mut self) -> Option<Told> {
         let mut told = Told { event: String::new(), id: None, data: Value::Null };
         loop {
             let mut line = String::new();
-            assert!(self.reader.read_line(&mut line).expect("the stream goes on") > 0, "the stream ended");
+            if self.reader.read_line(&mut line).expect("the stream goes on") == 0 {
+                return None;
+            }
             match line.trim_end().split_once(": ") {
-                None => return told,
+                None => return Some(told),
                 Some(("event", event)) => told.event = event.to_owned(),
                 Some(("id", id)) => told.id = Some(id.to_owned()),
                 Some(("data", data)) => told.data = serde_json::from_str(data).unwrap(),

@@ -27,6 +27,8 @@ pub(crate) struct Session {
     pub name: String,
     /// What it may do.
     pub role: Role,
+    /// The token that it was let in with.
+    pub token: Token,
 }
 
 impl Session {
@@ -83,7 +85,7 @@ impl Guard {
         let token = token.ok_or_else(|| refuse("the request carries no token"))?;
         let known =
             self.tokens.find(token).ok_or_else(|| refuse("the token is not known, or was revoked"))?;
-        Ok(Session { name: known.name, role: known.role })
+        Ok(Session { name: known.name.clone(), role: known.role, token: known })
     }
 }
 

@@ -141,6 +141,11 @@ impl Tokens {
         own.or_else(|| self.current().into_iter().find(|token| is_hash(token, &hash)))
     }
 
+    /// Whether a token that was found before still is one: it was not revoked, nor replaced by another of its name.
+    pub(crate) fn has(&self, token: &Token) -> bool {
+        self.own.iter().any(|(_, own)| own == token) || self.current().contains(token)
+    }
+
     /// The file's tokens, read when it has changed. One that cannot be read has none.
     fn current(&self) -> Vec<Token> {
         let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -207,8 +212,11 @@ mod tests {
         assert_eq!(known, Some(("laptop".to_owned(), Role::View)));
         assert_eq!(tokens.find(&own).map(|token| token.role), Some(Role::Approve));
         assert!(matches!(tokens.add("laptop", Role::View), Err(TokenError::Known(_))));
+        let (laptop, link) = (tokens.find(&secret).unwrap(), tokens.find(&own).unwrap());
+        assert!(tokens.has(&laptop) && tokens.has(&link));
         Tokens::of(&state).revoke("laptop").unwrap();
         assert_eq!(tokens.find(&secret), None);
+        assert!(!tokens.has(&laptop) && tokens.has(&link));
         assert!(matches!(tokens.revoke("laptop"), Err(TokenError::Unknown(_))));
         assert_eq!(tokens.find(&format!("{own}x")), None);
     }

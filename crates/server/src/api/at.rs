@@ -23,6 +23,8 @@ pub(crate) struct Shown<'a> {
     pub picture: &'a Picture,
     pub position: u64,
     pub live: bool,
+    /// Why there may be more than is shown.
+    pub problem: Option<&'a str>,
 }
 
 /// Opens a run and looks at it, as it stands or as it stood.
@@ -38,12 +40,14 @@ pub(crate) async fn look<R: Send + 'static>(
         match at.filter(|at| *at < last) {
             Some(position) => {
                 let picture = follower.at(position)?;
-                look(&follower, Shown { picture: &picture, position, live: true })
+                look(&follower, Shown { picture: &picture, position, live: true, problem: None })
             }
             None => {
                 let other = follower.clone();
                 follower.look(|seen| {
-                    let shown = Shown { picture: &seen.picture, position: seen.position, live: seen.live };
+                    let problem = seen.problem.as_deref();
+                    let shown =
+                        Shown { picture: &seen.picture, position: seen.position, live: seen.live, problem };
                     look(&other, shown)
                 })
             }

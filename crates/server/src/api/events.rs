@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use convoke_journal::Reader;
 use convoke_model::{Event, Payload, Stamped, TaskId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 /// Which events.
@@ -33,6 +33,8 @@ pub(crate) struct EventsBody {
     events: Vec<StampedBody>,
     /// The `from` of those that follow; null where there are none yet.
     next: Option<u64>,
+    /// Why the journal cannot be read on.
+    problem: Option<String>,
 }
 
 /// An event with its place and time.
@@ -82,7 +84,8 @@ fn page(follower: &Follower, which: &Which) -> Result<String, ApiError> {
         }
     };
     let next = if next <= last { next.to_string() } else { "null".to_owned() };
-    Ok(format!("{{\"events\":[{}],\"next\":{next}}}", pieces.join(",")))
+    let problem = json!(follower.look(|seen| seen.problem.clone()));
+    Ok(format!("{{\"events\":[{}],\"next\":{next},\"problem\":{problem}}}", pieces.join(",")))
 }
 
 /// What is looked for.

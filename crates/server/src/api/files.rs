@@ -96,5 +96,5 @@ pub(crate) async fn plan(
 ) -> Answer<PlannedBody> {
     let (host, subject) = (app.hub.host.clone(), of.subject(&session)?);
     let (plan, record) = waiting(move || Ok(host.plan(&subject)?)).await?;
-    Ok(Json(PlannedBody { graph: GraphBody::of(&Graph::of(&plan), &|_| None), plan: record }))
+    Ok(Json(PlannedBody { graph: GraphBody::of(&Graph::of(&plan), &|_| None, None), plan: record }))
 }

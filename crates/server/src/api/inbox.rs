@@ -23,5 +23,5 @@ pub(crate) async fn inbox(app: Shared, _caller: Session) -> Answer<InboxBody> {
         return Err(ApiError::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "state", problem.clone()));
     }
     let questions: Vec<_> = view.questions.iter().map(|opened| (*opened.question).clone()).collect();
-    Ok(Json(InboxBody { groups: grouped(questions.iter()), questions }))
+    Ok(Json(InboxBody { groups: grouped(questions.iter()), questions, cut: view.is_cut }))
 }

@@ -16,6 +16,7 @@ mod task;
 mod tasks;
 mod values;
 
+pub(crate) use at::Shown;
 pub(crate) use stream::Streams;
 
 use crate::access::{Names, Tokens};
@@ -35,6 +36,8 @@ pub(crate) struct App {
     pub settings: Settings,
     pub streams: Streams,
     pub starts: act::Starts,
+    /// Asked again while a stream is open.
+    pub tokens: Arc<Tokens>,
 }
 
 /// What handlers are given.

@@ -54,6 +54,12 @@ pub(crate) fn cursor(text: Option<&str>) -> Result<usize, ApiError> {
     }
 }
 
+/// The cursor after `most` of a list of `all`; none at its end.
+pub(crate) fn after(from: usize, most: usize, all: usize) -> Option<String> {
+    let next = from.saturating_add(most);
+    (next < all).then(|| next.to_string())
+}
+
 /// How many of a list are sent.
 pub(crate) fn limit(asked: Option<usize>, usual: usize, most: usize) -> usize {
     asked.unwrap_or(usual).clamp(1, most)

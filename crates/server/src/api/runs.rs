@@ -1,7 +1,7 @@
 //! Runs: the list, and what is shown of one as a whole.
 
 use super::at::{At, look, now};
-use super::query::{Asked, OfRun, cursor, limit};
+use super::query::{Asked, OfRun, after, cursor, limit};
 use super::{App, Shared};
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
@@ -41,15 +41,20 @@ pub(crate) struct Which {
 pub(crate) async fn list(app: Shared, _caller: Session, Asked(which): Asked<Which>) -> Answer<RunsBody> {
     let search = search(&which)?;
     let (from, most) = (cursor(which.cursor.as_deref())?, limit(which.limit, 50, 500));
-    let asks: HashMap<_, _> =
-        app.hub.board.view().runs.iter().map(|listed| (listed.row.id.clone(), listed.asks)).collect();
+    let (hub, asks) = (app.hub.clone(), app.hub.board.view().asks());
     let state = app.settings.state.clone();
     let body = waiting(move || {
-        let rows = Index::open(&state)?.find(&search)?;
-        let totals = totals(&rows);
-        let next = (from + most < rows.len()).then(|| (from + most).to_string());
+        let mut index = Index::open(&state)?;
+        let rows = index.find(&search)?;
+        let today = index.find(&Search { since: Some(midnight()), ..Search::default() })?;
+        let totals = totals(&rows, &today);
+        let next = after(from, most, rows.len());
         let page = rows.iter().skip(from).take(most);
-        let runs = page.map(|row| RunRowBody::of(row, asks.get(&row.id).copied().unwrap_or(0))).collect();
+        let runs = page.map(|row| {
+            let listed = RunRowBody::of(row, asks.get(&*row.id.0).copied().unwrap_or(0));
+            listed.with_problem(hub.problem_of(&row.id.0))
+        });
+        let runs = runs.collect();
         Ok(RunsBody { runs, next, totals })
     });
     Ok(Json(body.await?))
@@ -68,12 +73,16 @@ fn search(which: &Which) -> Result<Search, ApiError> {
     Ok(Search { status, workflow: which.workflow.clone(), since, words, ..Search::default() })
 }
 
-fn totals(rows: &[RunRow]) -> TotalsBody {
+/// When this day began (UTC).
+fn midnight() -> Timestamp {
     const DAY: u64 = 86_400_000_000;
-    let midnight = now().0 / DAY * DAY;
+    Timestamp(now().0 / DAY * DAY)
+}
+
+/// What the runs that were found are, and what all of today have cost, whether they were looked for or not.
+fn totals(found: &[RunRow], today: &[RunRow]) -> TotalsBody {
     let mut by_status = BTreeMap::new();
-    rows.iter().for_each(|row| *by_status.entry(row.status.word().to_owned()).or_insert(0) += 1);
-    let today: Vec<_> = rows.iter().filter(|row| row.started_at.0 >= midnight).collect();
+    found.iter().for_each(|row| *by_status.entry(row.status.word().to_owned()).or_insert(0) += 1);
     let known: u64 = today.iter().map(|row| row.usage.cost_micros).sum();
     let is_known = today.iter().all(|row| row.usage.unpriced_calls == 0);
     TotalsBody { by_status, cost_micros_today: is_known.then_some(known) }
@@ -122,7 +131,7 @@ pub(crate) async fn graph(app: Shared, _caller: Session, OfRun(run): OfRun) -> A
             }
         }
         let count = |id: &str| counts.get(id).or_else(|| counts.get(&format!("{id}\u{0}"))).copied();
-        Ok(GraphBody::of(&shown.picture.graph, &count))
+        Ok(GraphBody::of(&shown.picture.graph, &count, shown.problem))
     });
     Ok(Json(body.await?))
 }
@@ -136,7 +145,7 @@ pub(crate) async fn timeline(
     OfRun(run): OfRun,
     Asked(at): Asked<At>,
 ) -> Answer<TimelineBody> {
-    Ok(Json(look(&app, &run, at.at, |_, shown| Ok(TimelineBody::of(shown.picture, shown.position))).await?))
+    Ok(Json(look(&app, &run, at.at, |_, shown| Ok(TimelineBody::of(&shown))).await?))
 }
 
 /// A run in sentences.

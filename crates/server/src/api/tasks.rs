@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::at::{Shown, look};
-use super::query::{Asked, OfRun, cursor, limit};
+use super::query::{Asked, OfRun, after, cursor, limit};
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
 use crate::shapes::{TaskRowBody, TasksBody};
@@ -57,8 +57,9 @@ fn page(which: &Which, shown: &Shown<'_>) -> Result<TasksBody, ApiError> {
     let total = rows.len();
     let page = rows.iter().skip(from).take(most);
     let tasks = page.map(|(place, row)| TaskRowBody::of(shown.picture, *place, row, shown.live)).collect();
-    let next = (from + most < total).then(|| (from + most).to_string());
-    Ok(TasksBody { tasks, total, next, position: shown.position })
+    let next = after(from, most, total);
+    let problem = shown.problem.map(str::to_owned);
+    Ok(TasksBody { tasks, total, next, position: shown.position, problem })
 }
 
 struct Wanted {

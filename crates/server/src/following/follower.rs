@@ -6,7 +6,7 @@
 use super::events::{Piece, Recent};
 use crate::host::Host;
 use crate::shapes::{PayloadBody, RunEnd};
-use convoke_journal::{Blocked, Error, Reader, Saying, StateDir, blocked, live_owner, stands};
+use convoke_journal::{Blocked, Error, Index, Reader, RunRow, Saying, StateDir, blocked, live_owner, stands};
 use convoke_model::{Event, Payload, RunId, RunStatus, Stamped, TaskId};
 use convoke_plan::Plan;
 use convoke_schedule::task_of;
@@ -42,6 +42,8 @@ pub(crate) struct Seen {
     pub blocked: Option<Blocked>,
     /// Why its journal cannot be read on.
     pub problem: Option<String>,
+    /// What the list of runs says of one whose journal cannot be read at all.
+    pub listed: Option<RunRow>,
     /// Grows with everything that a page could show: events, and whether the run is driven.
     pub version: u64,
     /// When a caller last wanted it.
@@ -72,6 +74,7 @@ impl Follower {
             live: false,
             blocked: None,
             problem: None,
+            listed: None,
             version: 0,
             wanted: Instant::now(),
             position: 0,
@@ -142,6 +145,9 @@ impl Follower {
         }
         if count > 0 || problem != seen.problem {
             seen.version += 1;
+        }
+        if problem.is_some() && seen.position == 0 && seen.listed.is_none() {
+            seen.listed = Index::open(&self.state).and_then(|mut index| index.get(&self.run)).ok().flatten();
         }
         seen.problem = problem;
         count == PIECE && seen.problem.is_none()

@@ -7,13 +7,16 @@ use crate::error::ApiError;
 use crate::host::Host;
 use convoke_journal::StateDir;
 use convoke_model::RunId;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
 /// Runs that are followed at one time; of more, those wait for a place that are opened last.
 const MOST: usize = 64;
+
+/// Journals of which it is remembered that they cannot be read.
+const MOST_PROBLEMS: usize = 1_000;
 
 /// All followers.
 pub(crate) struct Hub {
@@ -23,6 +26,8 @@ pub(crate) struct Hub {
     /// What tells the looks of this server from those of others.
     pub boot: u64,
     followers: Mutex<HashMap<RunId, Arc<Follower>>>,
+    /// Why journals could not be read: a run that has ended is not looked into again for the list.
+    problems: Mutex<BTreeMap<String, String>>,
     news: watch::Sender<u64>,
 }
 
@@ -31,7 +36,15 @@ impl Hub {
     pub fn new(state: StateDir, host: Arc<dyn Host>) -> std::io::Result<Arc<Hub>> {
         let (board, news) = (Board::new(state.clone()), watch::Sender::new(0));
         let boot = boot();
-        let hub = Arc::new(Hub { state, host, board, boot, followers: Mutex::default(), news });
+        let hub = Arc::new(Hub {
+            state,
+            host,
+            board,
+            boot,
+            followers: Mutex::default(),
+            problems: Mutex::default(),
+            news,
+        });
         keeper::start(&hub)?;
         Ok(hub)
     }
@@ -55,9 +68,32 @@ impl Hub {
             if follower.read_on() {
                 hub.tell();
             }
+            hub.note_problem(&run, follower.look(|seen| seen.problem.clone()));
             Ok(follower)
         })
         .await
+    }
+
+    /// Why the journal of a run could not be read when it was read last.
+    pub fn problem_of(&self, run: &str) -> Option<String> {
+        self.lock_problems().get(run).cloned()
+    }
+
+    fn note_problem(&self, run: &RunId, problem: Option<String>) {
+        let mut problems = self.lock_problems();
+        match problem {
+            None => drop(problems.remove(&*run.0)),
+            Some(why) => {
+                problems.insert(run.0.to_string(), why);
+                if problems.len() > MOST_PROBLEMS {
+                    problems.pop_first();
+                }
+            }
+        }
+    }
+
+    fn lock_problems(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn follower(&self, run: &RunId) -> Result<Arc<Follower>, ApiError> {
@@ -105,7 +141,15 @@ fn drop_least_wanted(followers: &mut HashMap<RunId, Arc<Follower>>) {
 pub(crate) async fn waiting<R: Send + 'static>(
     work: impl FnOnce() -> Result<R, ApiError> + Send + 'static,
 ) -> Result<R, ApiError> {
-    let lost = |_| ApiError::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops");
+    // A defect of ours is called one: a caller that tries again would meet it again.
+    let lost = |error: tokio::task::JoinError| match error.is_panic() {
+        true => ApiError::new(
+            axum::http::StatusCode::INTERNAL_SERVER_ERROR,
+            "defect",
+            "the server failed at this call",
+        ),
+        false => ApiError::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server stops"),
+    };
     tokio::task::spawn_blocking(work).await.map_err(lost)?
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct GraphBody {
     pub entry: Vec<String>,
     /// Whether some nodes were left out.
     pub cut: bool,
+    /// Why the journal cannot be read on.
+    pub problem: Option<String>,
 }
 
 /// A node: what all tasks of one step have in common.
@@ -39,7 +41,7 @@ pub(crate) struct EdgeBody {
 }
 
 impl GraphBody {
-    pub fn of(graph: &Graph, count: &dyn Fn(&str) -> Option<u64>) -> GraphBody {
+    pub fn of(graph: &Graph, count: &dyn Fn(&str) -> Option<u64>, problem: Option<&str>) -> GraphBody {
         let node = |node: &GraphNode| NodeBody {
             id: node.id.clone(),
             kind: node.kind.to_owned(),
@@ -61,6 +63,7 @@ impl GraphBody {
             edges: graph.edges.iter().map(edge).collect(),
             entry: graph.entry.clone(),
             cut: graph.cut,
+            problem: problem.map(str::to_owned),
         }
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct InboxBody {
     pub questions: Vec<Question>,
     /// Alike ones.
     pub groups: Vec<QuestionGroup>,
+    /// Whether more runs have not ended than are looked into: questions may be missing.
+    pub cut: bool,
 }
 
 /// Questions that ask the same.

@@ -137,6 +137,14 @@ impl RunRowBody {
     pub fn listed(listed: &Listed) -> RunRowBody {
         RunRowBody::of(&listed.row, listed.asks)
     }
+
+    /// The same run, where its journal could not be read: then not everything that it cost is known.
+    pub fn with_problem(self, problem: Option<String>) -> RunRowBody {
+        match problem {
+            None => self,
+            Some(why) => RunRowBody { problem: Some(why), cost_micros: None, ..self },
+        }
+    }
 }
 
 fn counts(named: impl Iterator<Item = (Standing, u64)>) -> BTreeMap<String, u64> {
@@ -229,19 +237,22 @@ impl RunHead {
         let state = &seen.picture.state;
         let status = seen.status(state_dir, run);
         let until = if seen.live { now.max(state.last) } else { state.last };
-        let row = RunRowBody {
-            ended: status.is_end().then_some(state.last),
-            live: seen.live,
-            folder: end.folder,
-            file: end.file,
-            problem: seen.problem.clone(),
-            ..RunRowBody::pictured(run.0.to_string(), &seen.picture, status, until)
+        let row = match &seen.listed {
+            // Nothing of its journal could be read: the list knows it from before.
+            Some(listed) if seen.position == 0 => RunRowBody::of(listed, 0),
+            _ => RunRowBody {
+                ended: status.is_end().then_some(state.last),
+                live: seen.live,
+                folder: end.folder,
+                file: end.file,
+                ..RunRowBody::pictured(run.0.to_string(), &seen.picture, status, until)
+            },
         };
+        let row = row.with_problem(seen.problem.clone());
         let failed_step = state.failed_step.as_ref().map(ToString::to_string);
         RunHead {
-            row,
             position: seen.position,
-            budget: seen.plan.as_deref().and_then(|plan| budget(plan, &state.usage)),
+            budget: seen.plan.as_deref().and_then(|plan| budget(plan, &state.usage, row.cost_micros)),
             eta_ms: if seen.live { eta(state, until) } else { None },
             failure: end.failure.map(|failure| FailureBody::of(&failure, failed_step)),
             output: end.output,
@@ -250,6 +261,7 @@ impl RunHead {
             addresses: seen.destinations.clone(),
             version: end.version,
             base: end.base,
+            row,
         }
     }
 }
@@ -270,12 +282,12 @@ impl RunHead {
     }
 }
 
-fn budget(plan: &convoke_plan::Plan, used: &Usage) -> Option<BudgetBody> {
+fn budget(plan: &convoke_plan::Plan, used: &Usage, used_micros: Option<u64>) -> Option<BudgetBody> {
     let budget = plan.root().limits.budget.as_ref()?;
     Some(BudgetBody {
         limit_micros: budget.micros,
         limit_tokens: budget.tokens,
-        used_micros: cost(used),
+        used_micros,
         used_tokens: used.tokens(),
     })
 }

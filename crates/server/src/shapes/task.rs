@@ -17,6 +17,8 @@ pub(crate) struct TasksBody {
     pub next: Option<String>,
     /// The number of the last event that is in them.
     pub position: u64,
+    /// Why the journal cannot be read on: there may be more.
+    pub problem: Option<String>,
 }
 
 /// One task.

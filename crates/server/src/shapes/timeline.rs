@@ -1,5 +1,6 @@
 //! When each task waited and ran, as columns: a hundred thousand rows are one message that a page can draw from.
 
+use crate::api::Shown;
 use convoke_model::{TaskId, Timestamp};
 use convoke_view::{Picture, Row};
 use serde::Serialize;
@@ -20,6 +21,8 @@ pub(crate) struct TimelineBody {
     /// Rows by which the end came when it did, from the first to the last.
     pub critical: Vec<usize>,
     pub rows: TimelineRows,
+    /// Why the journal cannot be read on.
+    pub problem: Option<String>,
 }
 
 /// Its rows, a column each.
@@ -43,7 +46,8 @@ const IDLE: u64 = 10_000_000;
 
 impl TimelineBody {
     /// Of a run, as far as it has come.
-    pub fn of(picture: &Picture, position: u64) -> TimelineBody {
+    pub fn of(shown: &Shown<'_>) -> TimelineBody {
+        let (picture, position) = (shown.picture, shown.position);
         let (from, to) = (picture.state.started, picture.state.last);
         let rows: Vec<&Row> =
             picture.table.rows().iter().filter(|row| !row.gone && row.started.is_some()).collect();
@@ -57,7 +61,8 @@ impl TimelineBody {
             columns.retries.push(row.retries.clone());
         }
         let (idle, critical) = (idle(&rows, from, to), critical(picture, &rows));
-        TimelineBody { from, to, position, idle, critical, rows: columns }
+        let problem = shown.problem.map(str::to_owned);
+        TimelineBody { from, to, position, idle, critical, rows: columns, problem }
     }
 }
 

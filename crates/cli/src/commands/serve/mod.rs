@@ -7,10 +7,12 @@ use crate::console::Console;
 use crate::driving::Signals;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::serving::{CommandHost, open};
+use crate::following;
+use crate::serving::{CommandHost, numbers, open};
 use crate::stored;
 use convoke_journal::StateDir;
 use convoke_server::{Role, ServeError, Server, Settings, Tls, Tokens};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ pub fn run(console: &Console, args: &ServeArgs) -> Result<Exit, CommandFailure> 
         return token::run(console, command);
     }
     let state = stored::for_writing(console)?;
-    let settings = settings(&state, args)?;
+    let settings = settings(console, &state, args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
@@ -36,11 +38,12 @@ async fn serve(
     let mut signals =
         Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
     let (tokens, secret) = Tokens::of(&state).with_own("link", Role::Approve).map_err(token::failure)?;
-    let (name, scheme) = (settings.names.first().cloned(), scheme(&settings));
+    let (name, scheme, is_proxied) =
+        (settings.names.first().cloned(), scheme(&settings), settings.behind_proxy);
     let folders = settings.folders.clone();
     let host = Arc::new(CommandHost { console: console.clone(), state: state.clone(), folders });
     let server = Server::bind(settings, tokens, host).await.map_err(failure)?;
-    let place = name.unwrap_or_else(|| server.address().to_string());
+    let place = place(name.as_deref(), server.address(), is_proxied);
     let link = format!("{scheme}://{place}/#token={secret}");
     console.say(&format!("runs of {} are shown at", state.path().display()));
     console.data(&link)?;
@@ -49,19 +52,37 @@ async fn serve(
     if opens && opened.is_none() {
         console.warn("nothing opens links here; open the link yourself");
     }
+    let followings = following::spawn(console, &state);
     tokio::select! {
         () = server.serve() => {}
         _ = signals.next() => {}
     }
     drop(opened);
+    followings.stop(following::AT_THE_END);
     Ok(Exit::Success)
+}
+
+/// Where browsers find it: by its name, at the port that it listens on, unless a proxy has one of its own.
+fn place(name: Option<&str>, address: SocketAddr, is_proxied: bool) -> String {
+    match name {
+        Some(name) if is_proxied || has_port(name) => name.to_owned(),
+        Some(name) => format!("{name}:{}", address.port()),
+        // No place is called so; this machine's own name is known everywhere on it.
+        None if address.ip().is_unspecified() => format!("localhost:{}", address.port()),
+        None => address.to_string(),
+    }
+}
+
+/// A colon inside of brackets is one of an address.
+fn has_port(name: &str) -> bool {
+    name.rsplit(']').next().is_some_and(|end| end.contains(':'))
 }
 
 fn scheme(settings: &Settings) -> &'static str {
     if settings.tls.is_some() || settings.behind_proxy { "https" } else { "http" }
 }
 
-fn settings(state: &StateDir, args: &ServeArgs) -> Result<Settings, CommandFailure> {
+fn settings(console: &Console, state: &StateDir, args: &ServeArgs) -> Result<Settings, CommandFailure> {
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => Some(Tls { certificates: read(certificate)?, key: read(key)? }),
         _ => None,
@@ -82,7 +103,7 @@ fn settings(state: &StateDir, args: &ServeArgs) -> Result<Settings, CommandFailu
         names: args.names.clone(),
         behind_proxy: args.behind_proxy,
         tls,
-        metrics: None,
+        metrics: Some(numbers(console, state)),
     })
 }
 
@@ -107,5 +128,21 @@ fn failure(error: ServeError) -> CommandFailure {
         }
         ServeError::Nameless => failure.hint("--name HOST"),
         ServeError::Certificate(_) => failure.hint("both files must be PEM"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_printed_place_is_one_where_the_server_answers() {
+        let address = "192.0.2.2:4600".parse().unwrap();
+        assert_eq!(place(None, address, false), "192.0.2.2:4600");
+        assert_eq!(place(Some("box.example"), address, false), "box.example:4600");
+        assert_eq!(place(Some("box.example:8443"), address, false), "box.example:8443");
+        assert_eq!(place(Some("[fd00::2]"), address, false), "[fd00::2]:4600");
+        assert_eq!(place(Some("box.example"), address, true), "box.example", "the proxy's port is not ours");
+        assert_eq!(place(None, "0.0.0.0:4600".parse().unwrap(), false), "localhost:4600");
     }
 }

@@ -9,10 +9,10 @@ mod place;
 mod source;
 mod topic;
 
-use super::Shared;
 use super::body::Given;
 use super::query::Asked;
-use crate::access::Session;
+use super::{App, Shared};
+use crate::access::{Session, Token};
 use crate::error::{ApiError, ErrorBody};
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
@@ -100,6 +100,9 @@ pub(crate) struct Which {
 /// A message is sent at least so often, so that a connection that broke is noticed.
 const PING: Duration = Duration::from_secs(15);
 
+/// Between two questions whether the token of a stream is still one.
+const ASKED_AGAIN: Duration = Duration::from_secs(1);
+
 /// Between two messages about the same: a page draws ten times a second at most.
 const FRAME: Duration = Duration::from_millis(100);
 
@@ -132,10 +135,11 @@ pub(crate) async fn stream(
         wishes,
         hello: Some(message("hello", None, &hello.to_string())),
         sent: None,
+        allowed: Allowed { app: app.0.clone(), token: session.token, asked: Instant::now() },
         counted,
     };
     let body = Body::from_stream(futures::stream::unfold(client, |client| async {
-        let (piece, client) = client.next().await;
+        let (piece, client) = client.next().await?;
         Some((Ok::<_, std::convert::Infallible>(piece), client))
     }));
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
@@ -182,23 +186,44 @@ struct Client {
     wishes: Arc<Wishes>,
     hello: Option<String>,
     sent: Option<Instant>,
+    allowed: Allowed,
     counted: Counted,
 }
 
+/// Whether the token of a stream is still one.
+struct Allowed {
+    app: Arc<App>,
+    token: Token,
+    asked: Instant,
+}
+
+impl Allowed {
+    fn still(&mut self) -> bool {
+        if self.asked.elapsed() < ASKED_AGAIN {
+            return true;
+        }
+        self.asked = Instant::now();
+        self.app.tokens.has(&self.token)
+    }
+}
+
 impl Client {
-    /// What it is sent next. It is asked for when the client can take it, and not before.
-    async fn next(mut self) -> (Bytes, Client) {
+    /// What it is sent next. It is asked for when the client can take it, and not before. The end, once its token was revoked.
+    async fn next(mut self) -> Option<(Bytes, Client)> {
         let _ = &self.counted;
         if let Some(hello) = self.hello.take() {
-            return (Bytes::from(hello), self);
+            return Some((Bytes::from(hello), self));
         }
         let mut news = self.source.news();
         loop {
             news.borrow_and_update();
             let text = self.source.collect(&self.wishes.topics()).await;
+            if !self.allowed.still() {
+                return None;
+            }
             if !text.is_empty() {
                 self.sent = Some(Instant::now());
-                return (Bytes::from(text), self);
+                return Some((Bytes::from(text), self));
             }
             let quiet = self.sent.get_or_insert_with(Instant::now).elapsed();
             // What processes share is in no journal that would tell of it.
@@ -208,8 +233,11 @@ impl Client {
                 () = self.wishes.changed.notified() => continue,
                 () = tokio::time::sleep(source::CAPACITY), if looks => {}
                 () = tokio::time::sleep(PING.saturating_sub(quiet)) => {
+                    if !self.allowed.still() {
+                        return None;
+                    }
                     self.sent = Some(Instant::now());
-                    return (Bytes::from_static(b"event: ping\ndata: {}\n\n"), self);
+                    return Some((Bytes::from_static(b"event: ping\ndata: {}\n\n"), self));
                 }
             }
             let rest = self.sent.map_or(Duration::ZERO, |sent| FRAME.saturating_sub(sent.elapsed()));

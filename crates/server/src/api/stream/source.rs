@@ -169,7 +169,9 @@ impl Source {
         }
         self.place.board = Some(view.version);
         let new = view.runs.iter().filter(|listed| since.is_none_or(|look| listed.changed > look));
-        let rows: Vec<RunRowBody> = new.map(RunRowBody::listed).collect();
+        let rows: Vec<RunRowBody> = new
+            .map(|listed| RunRowBody::listed(listed).with_problem(self.app.hub.problem_of(&listed.row.id.0)))
+            .collect();
         match since {
             None => self.say("snapshot", &json!({ "topic": "runs", "rows": rows, "problem": view.problem })),
             Some(look) => {
@@ -202,7 +204,9 @@ impl Source {
         let new = view.questions.iter().filter(|opened| since.is_none_or(|look| opened.changed > look));
         let questions: Vec<_> = new.map(|opened| &*opened.question).collect();
         match since {
-            None => self.say("snapshot", &json!({ "topic": "inbox", "questions": questions })),
+            None => {
+                self.say("snapshot", &json!({ "topic": "inbox", "questions": questions, "cut": view.is_cut }))
+            }
             Some(look) => {
                 let gone = view.gone.iter().filter(|(at, _)| *at > look);
                 let gone: Vec<String> = gone
