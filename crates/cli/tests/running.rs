@@ -264,7 +264,7 @@ fn runs_tasks_presets_and_providers_are_completed() {
     }
     assert_eq!(complete(&["export", "last", ""]), "", "a file to write");
     let learned = serde_json::json!({"services": {"model:openai/m": {"limit": 7, "at": 1}}});
-    world.write("state/learned.json", learned.to_string());
+    std::fs::write(world.state().join("learned.json"), learned.to_string()).expect("a file");
     assert_eq!(complete(&["capacity", "forget", ""]), "model:openai/m\n");
     assert_eq!(complete(&["run", ""]), "", "files are the shell's business");
     assert_eq!(complete(&["show", "--"]), "", "flags are in the script");

@@ -366,7 +366,7 @@ fn a_cost_that_nobody_knows_is_unknown_wherever_it_is_told() {
     );
     assert_eq!(shown["usage"]["unpriced_calls"], 1);
     let metrics = world.convoke(&["metrics"]).exits(0).stdout;
-    assert!(metrics.contains("convoke_unpriced_calls_total{workflow=\"w\"} 1"), "{metrics}");
+    assert!(metrics.contains("convoke_unpriced_calls_total{workflow=\"one\"} 1"), "{metrics}");
     assert!(!metrics.contains("convoke_cost_dollars_total{"), "{metrics}");
     let unpriced = world.run();
     world.write("convoke.toml", PRICED);
@@ -377,7 +377,7 @@ fn a_cost_that_nobody_knows_is_unknown_wherever_it_is_told() {
     assert_eq!(words[..2], ["cost", "unknown"], "{differences}");
     let metrics = world.convoke(&["metrics"]).exits(0).stdout;
     assert!(
-        metrics.contains("convoke_cost_dollars_total{workflow=\"w\"} 0."),
+        metrics.contains("convoke_cost_dollars_total{workflow=\"one\"} 0."),
         "what is known of it: {metrics}"
     );
     let shown = world.convoke(&["show", &world.runs()[0], "--format", "json"]).exits(0).json();
