@@ -16,6 +16,7 @@ mod review;
 mod room;
 mod turns;
 
+pub(crate) use question::Grading;
 pub use question::Question;
 pub(crate) use record::Piece;
 pub use record::Written;

@@ -32,7 +32,7 @@ mod transcript;
 mod turn_log;
 mod wording;
 
-use asking::{account, admission, ask, fallback, refusals, told, window};
+use asking::{account, admission, ask, fallback, refusals, window};
 use judging::{answer, grade, judge, repair};
 use tooling::{approving, calls, offer, shelf, tool, tool_names, toolbox};
 
@@ -40,6 +40,7 @@ pub use account::Account;
 pub use admission::*;
 pub use ask::MAX_TOKENS;
 pub use command::*;
+pub(crate) use conversation::Grading;
 pub use conversation::{Conversation, Ending, Next, Note, Premise, Question, Written};
 pub use convoke_model::fit::violations;
 pub use driver::Attempts;

@@ -183,11 +183,11 @@ impl Toolbox for Library {
 #[derive(Default)]
 struct MemoryLog {
     pieces: Mutex<Vec<JsonText>>,
-    kept: Mutex<HashMap<Digest, Kept>>,
+    kept: Mutex<HashMap<Digest, Recalled>>,
     recalled: AtomicUsize,
 }
 
-enum Kept {
+enum Recalled {
     Page(usize),
     Turns(JsonText),
 }
@@ -199,8 +199,8 @@ impl TurnLog for MemoryLog {
             let digest = Digest::of(value.as_str().as_bytes());
             let number = value.as_str().strip_prefix("\"page ").and_then(|rest| rest.split_once('\\'));
             let kept = match number {
-                Some((number, _)) => Kept::Page(number.parse().expect("a number")),
-                None => Kept::Turns(value),
+                Some((number, _)) => Recalled::Page(number.parse().expect("a number")),
+                None => Recalled::Turns(value),
             };
             self.kept.lock().unwrap().insert(digest, kept);
         }
@@ -214,8 +214,10 @@ impl TurnLog for MemoryLog {
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
         self.recalled.fetch_add(1, Ordering::Relaxed);
         let found = self.kept.lock().unwrap().get(&digest).map(|kept| match kept {
-            Kept::Page(number) => JsonText::parse(Value::String(page(*number)).to_string()).expect("JSON"),
-            Kept::Turns(value) => value.clone(),
+            Recalled::Page(number) => {
+                JsonText::parse(Value::String(page(*number)).to_string()).expect("JSON")
+            }
+            Recalled::Turns(value) => value.clone(),
         });
         Box::pin(std::future::ready(found))
     }

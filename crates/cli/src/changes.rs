@@ -12,7 +12,7 @@ use crate::sources::Disk;
 use crate::view::format;
 use convoke_journal::{Error, Journal, RunMeta, Sqlite, StateDir, replace_durably};
 use convoke_model::{Digest, Event, RunId, Stamped, TaskId};
-use convoke_plan::{Kind, Plan, Sources};
+use convoke_plan::{Plan, Sources};
 use convoke_schedule::{Scheduler, changed, replayable};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -150,30 +150,5 @@ fn finished(event: &Stamped) -> Option<&TaskId> {
         | Event::AttemptFinished { task, .. }
         | Event::OutputTaken { task, .. } => Some(task),
         _ => None,
-    }
-}
-
-/// The plan of before, with addresses and keys as the environment of now has them: a service may have moved.
-pub fn with_addresses_of(mut before: Plan, now: &Plan) -> Plan {
-    for (old, new) in before.workflows.iter_mut().zip(&now.workflows) {
-        for (node, fresh) in old.nodes.iter_mut().zip(&new.nodes) {
-            refresh(&mut node.kind, &fresh.kind);
-        }
-    }
-    before
-}
-
-fn refresh(kind: &mut Kind, fresh: &Kind) {
-    match (kind, fresh) {
-        (Kind::Agent(agent), Kind::Agent(fresh)) => {
-            let settings = Arc::make_mut(&mut agent.settings);
-            settings.servers = fresh.settings.servers.clone();
-            // Another name means that `-p` chose the provider then; that choice stands.
-            if settings.provider.name == fresh.settings.provider.name {
-                settings.provider = fresh.settings.provider.clone();
-            }
-        }
-        (Kind::Tool(tool), Kind::Tool(fresh)) => tool.servers = fresh.servers.clone(),
-        _ => {}
     }
 }

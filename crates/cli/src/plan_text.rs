@@ -8,13 +8,13 @@ use convoke_plan::{Kind, Limits, NodeIx, Plan, Workflow};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Every workflow of the plan, the root first.
-pub fn text(plan: &Plan, paint: Paint) -> String {
-    let parts: Vec<_> = plan.workflows.iter().map(|workflow| one(plan, workflow, paint)).collect();
+/// Every workflow of the plan, the root first. So many attempts at once hold for the run, whatever a file asks for.
+pub fn text(plan: &Plan, at_once: u32, paint: Paint) -> String {
+    let parts: Vec<_> = plan.workflows.iter().map(|workflow| one(plan, workflow, at_once, paint)).collect();
     parts.join("\n")
 }
 
-fn one(plan: &Plan, workflow: &Workflow, paint: Paint) -> String {
+fn one(plan: &Plan, workflow: &Workflow, at_once: u32, paint: Paint) -> String {
     let levels = levels(plan, workflow, &BTreeMap::new());
     let mut text = format!("{} ({})\n", paint.strong(&workflow.name), workflow.file);
     for (number, names) in levels.levels.iter().enumerate() {
@@ -27,7 +27,7 @@ fn one(plan: &Plan, workflow: &Workflow, paint: Paint) -> String {
     writeln!(text, "  critical path: {}", levels.critical_path.join(" -> ")).expect("text takes text");
     writeln!(text, "  parallelism: {}", parallelism(&levels)).expect("text takes text");
     text.push_str(&budgets_of_groups(&levels));
-    writeln!(text, "  limits: {}", limits(&workflow.limits)).expect("text takes text");
+    writeln!(text, "  limits: {}", limits(&workflow.limits, at_once)).expect("text takes text");
     text
 }
 
@@ -115,7 +115,7 @@ fn parallelism(levels: &Levels) -> String {
     format!("{:.2} ({steps}, longest chain {})", levels.parallelism, levels.critical_length)
 }
 
-fn limits(limits: &Limits) -> String {
+fn limits(limits: &Limits, at_once: u32) -> String {
     let iterations = match limits.iterations_stated {
         true => format!("{} iterations", limits.max_iterations),
         false => format!("{} visits of a step", limits.max_iterations),
@@ -123,6 +123,6 @@ fn limits(limits: &Limits) -> String {
     let mut parts = vec![iterations, format!("{} tasks", limits.max_tasks)];
     parts.extend(limits.timeout_ms.map(|millis| format::duration(std::time::Duration::from_millis(millis))));
     parts.extend(limits.budget.as_ref().map(budget));
-    parts.extend(limits.max_concurrency.map(|number| format!("{number} at once")));
+    parts.extend(limits.max_concurrency.map(|number| format!("{} at once", number.min(at_once))));
     parts.join(", ")
 }

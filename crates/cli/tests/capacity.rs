@@ -122,7 +122,11 @@ fn nonsense_changes_nothing() {
     let held = held();
     let set = |what: &str| held.world.convoke(&["capacity", "set", what]);
     set("machin=3").exits(2).mentions(&["no limit `machin`", "did you mean `machine`?"]);
-    set("gpu=3").exits(2).mentions(&["no limit `gpu`", "known are machine"]);
+    set("gpu=3").exits(2).mentions(&[
+        "no limit `gpu`",
+        "limits in use: machine",
+        "convoke.toml: limits.resources.gpu = N",
+    ]);
     set("machine=0").exits(2).mentions(&["for ever", "convoke stop"]);
     for wrong in ["machine=-1", "machine=many", "machine=1000001", "machine=99999999999", "machine="] {
         set(wrong).exits(2).mentions(&["expected a whole number from 1 to 1000000"]);

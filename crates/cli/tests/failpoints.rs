@@ -34,7 +34,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
-use tally::{Kept, Tally};
+use tally::{PlayRecord, Tally};
 
 /// Scenarios that are played at once, unless told otherwise: each waits more than it works.
 const AT_ONCE: u64 = 2;
@@ -59,7 +59,7 @@ fn undisturbed(scenario: &Scenario) -> Usual {
 
 fn sweep(scenario: &Scenario, extent: &Extent, tally: &mut Tally) {
     let usual = undisturbed(scenario);
-    let (mut kept, mut own, begun) = (Kept::of(scenario.name), Tally::default(), Instant::now());
+    let (mut kept, mut own, begun) = (PlayRecord::of(scenario.name), Tally::default(), Instant::now());
     let waits = WAITS.contains(&scenario.name);
     let is_tried = |place: usize| {
         if waits && NAMES[place].starts_with("supervisor.") {
@@ -141,12 +141,12 @@ fn a_death_at_any_place_loses_nothing_and_repeats_nothing() {
 fn every_place_was_died_at(mut died_at: BTreeSet<String>) {
     if std::env::var_os("CONVOKE_FAILPOINT_SCENARIO").is_some() {
         let all = [scenarios::reference(), of_commands(), troubles::slow()].concat();
-        let all: Vec<Kept> = all.into_iter().map(|make| Kept::read(make().name)).collect();
+        let all: Vec<PlayRecord> = all.into_iter().map(|make| PlayRecord::read(make().name)).collect();
         let missing = all.iter().filter(|kept| !kept.is_whole).count();
         if missing > 0 {
             return eprintln!("{missing} of {} scenarios are not on record as played", all.len());
         }
-        died_at.extend(all.iter().flat_map(Kept::died_at));
+        died_at.extend(all.iter().flat_map(PlayRecord::died_at));
     }
     let missed = NAMES.iter().filter(|name| !died_at.contains(**name));
     assert_eq!(missed.collect::<Vec<_>>(), [&""; 0], "a process has died at every place");
@@ -163,7 +163,7 @@ fn a_death_of_recovery_itself_loses_nothing_and_repeats_nothing() {
     let firsts: Vec<(usize, Death)> = extent.pick("small", &usual.counts).into_iter().enumerate().collect();
     let tally = at_once(&firsts, |(number, first), tally| {
         let scenario = scenarios::small();
-        let mut kept = Kept::of(&format!("recovery {number}"));
+        let mut kept = PlayRecord::of(&format!("recovery {number}"));
         // Which places recovery reaches is known from a play of it.
         let Some(recovery) = tally.play(&scenario, &usual, &[*first], &mut kept) else { return };
         for second in extent.pick_second(*number, &recovery.counted()) {

@@ -213,6 +213,8 @@ fn a_file_that_asks_for_more_than_the_machine_allows_is_told_which_limit_binds()
         let words = "the file asks for 400 attempts at once, and `machine_concurrency` (default) allows 60";
         assert!(said.code == 0 && all.contains(words), "{args:?}\n{all}");
         assert!(all.contains("--max-concurrency 400"), "how to raise it\n{all}");
+        let told = all.contains("100000 tasks, 60 at once") || args == ["run", "w.yaml"];
+        assert!(told && !all.contains("400 at once"), "{args:?}: the number that holds\n{all}");
     }
     let plan = world.run(&["plan", "w.yaml"]).stdout;
     assert!(plan.contains("at most 60 attempts at once"), "{plan}");

@@ -241,6 +241,35 @@ fn runs_tasks_presets_and_providers_are_completed() {
         providers.lines().any(|name| name == "anthropic") && providers.contains("scripted"),
         "{providers}"
     );
+    let runs = format!("last\n{run}\n");
+    for words in [
+        &["fork", ""][..],
+        &["diff", ""],
+        &["diff", "last", ""],
+        &["replay", ""],
+        &["export", ""],
+        &["resume", ""],
+        &["repair", ""],
+        &["verify", ""],
+        &["stop", ""],
+        &["attach", ""],
+        &["guide", ""],
+        &["run", "w.yaml", "--reuse", ""],
+    ] {
+        assert_eq!(complete(words), runs, "{words:?}");
+    }
+    for words in [
+        &["fork", "last", "--at", ""][..],
+        &["replay", "last", "--from", ""],
+        &["replay", "last", "--speed", "2", "--to", ""],
+        &["diff", "last", &run, "--task", ""],
+    ] {
+        assert_eq!(complete(words), "greet\nshout\n", "{words:?}");
+    }
+    assert_eq!(complete(&["export", "last", ""]), "", "a file to write");
+    let learned = serde_json::json!({"services": {"model:openai/m": {"limit": 7, "at": 1}}});
+    std::fs::write(world.state().join("learned.json"), learned.to_string()).expect("a file");
+    assert_eq!(complete(&["capacity", "forget", ""]), "model:openai/m\n");
     assert_eq!(complete(&["run", ""]), "", "files are the shell's business");
     assert_eq!(complete(&["show", "--"]), "", "flags are in the script");
 }

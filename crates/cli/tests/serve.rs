@@ -3,6 +3,7 @@
 use crate::serving::Served;
 use crate::support::World;
 use crate::support::process::until;
+use convoke_model::is_control;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -631,4 +632,25 @@ fn an_answer_is_read_while_it_is_made() {
     assert!(told.iter().all(|told| told.event == "text"), "{told:?}");
     let task = served.get(&format!("/runs/{run}/task?task=a")).is(200).json();
     assert!(task["output"]["text"].as_str().unwrap().contains("Once upon a time, the end."), "{task}");
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_is_sent_raw() {
+    let hostile = "a\u{9b}2J\u{202e}b\u{2028}c";
+    let world = World::with_workflow(
+        r#"workflow: {name: hostile, entry_point: ask}
+agents:
+  - {name: ask, type: human_gate, prompt: "a\x9b2J\u202eb\u2028c", options: [{label: Yes, value: 'yes', route: $end}]}
+"#,
+    );
+    let run = detached(&world, "w.yaml");
+    let served = Served::over(&world);
+    assert_eq!(only_question(&served)["text"], hostile);
+    for path in ["/inbox", &format!("/runs/{run}"), &format!("/runs/{run}/task?task=ask"), &format!("/runs/{run}/events")] {
+        let body = served.get(path).is(200).body;
+        assert_eq!(body.chars().find(|c| is_control(*c) && *c != '\n'), None, "{path}: {body:?}");
+    }
+    // The stream's reader looks at each message.
+    let told = served.listen("inbox", None).until(|told| told.data.to_string().contains(hostile));
+    assert!(!told.is_empty());
 }

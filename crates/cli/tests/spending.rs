@@ -365,8 +365,21 @@ fn a_cost_that_nobody_knows_is_unknown_wherever_it_is_told() {
         (&Value::Null, &Value::Null)
     );
     assert_eq!(shown["usage"]["unpriced_calls"], 1);
+    let metrics = world.convoke(&["metrics"]).exits(0).stdout;
+    assert!(metrics.contains("convoke_unpriced_calls_total{workflow=\"one\"} 1"), "{metrics}");
+    assert!(!metrics.contains("convoke_cost_dollars_total{"), "{metrics}");
+    let unpriced = world.run();
     world.write("convoke.toml", PRICED);
     world.convoke(&["run", "w.yaml"]).exits(0);
+    let differences = world.convoke(&["diff", &unpriced, &world.runs()[0]]);
+    let cost = differences.stdout.lines().find(|line| line.trim_start().starts_with("cost "));
+    let words: Vec<_> = cost.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(words[..2], ["cost", "unknown"], "{differences}");
+    let metrics = world.convoke(&["metrics"]).exits(0).stdout;
+    assert!(
+        metrics.contains("convoke_cost_dollars_total{workflow=\"one\"} 0."),
+        "what is known of it: {metrics}"
+    );
     let shown = world.convoke(&["show", &world.runs()[0], "--format", "json"]).exits(0).json();
     assert!(shown["usage"]["cost_usd"].is_number(), "{}", shown["usage"]);
 }

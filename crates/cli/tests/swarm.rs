@@ -151,11 +151,13 @@ impl Swarm {
         let slowest = figures.slowest_to_get_back.unwrap_or_default();
         // Within a second on a machine that has time; what must hold on every machine is that it comes back.
         assert!(slowest < Duration::from_secs(30), "what a dead process held was back after {slowest:?}");
-        assert!(figures.utilisation.of_the_table > 0.95, "{:?}", figures.utilisation);
-        // From grant to request a program takes its time, and how much of it depends on the machine: the long version judges it.
-        let is_short = number("CONVOKE_SWARM_SECONDS").is_none();
-        let in_flight = figures.utilisation.at_the_provider;
-        assert!(is_short || in_flight > LEAST_IN_FLIGHT, "{:?}", figures.utilisation);
+        // How much of the limit is in use depends on how fast the machine is: from a free place to its grant, and from a grant to its
+        // request, a program takes its time. The long version judges both; it is meant for an idle machine.
+        if number("CONVOKE_SWARM_SECONDS").is_some() {
+            let (of_the_table, in_flight) =
+                (figures.utilisation.of_the_table, figures.utilisation.at_the_provider);
+            assert!(of_the_table > 0.95 && in_flight > LEAST_IN_FLIGHT, "{:?}", figures.utilisation);
+        }
         let gained = figures.most_gained_while_stopped;
         assert!(gained <= MOST_GAINED, "a stopped process was given {gained}");
         let counters = &self.table.counters;

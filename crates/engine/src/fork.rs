@@ -4,11 +4,11 @@
 
 use crate::effects::{Effect, EffectState, effects};
 use crate::error::EngineError;
-use crate::setup::{Written, fold, reopening, with};
+use crate::setup::{fold, reopening, with};
 use convoke_model::hash::HashSet;
 use convoke_model::{Digest, Event, JsonText, PlanChanged, RunForked, RunId, SetOutput, Stamped, TaskId};
 use convoke_plan::Plan;
-use convoke_schedule::{Changed, Scheduler, changed_and_set, reopen, replayable};
+use convoke_schedule::{Changed, Scheduler, StoredOutputs, changed_and_set, reopen, replayable};
 use std::sync::Arc;
 
 /// A fork that is asked for.
@@ -34,7 +34,7 @@ impl Fork {
         history: &[Stamped],
         blob: &dyn Fn(&Digest) -> Option<JsonText>,
     ) -> Result<Vec<Event>, EngineError> {
-        let outputs = Written(blob);
+        let outputs = StoredOutputs(blob);
         let is_other = self.before.digest() != self.now.digest();
         let mut state = fold(&self.before, history.to_vec())?;
         let mut opening = Vec::new();

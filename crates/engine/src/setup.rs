@@ -20,11 +20,11 @@ use convoke_capacity::Capacity;
 use convoke_failpoint::failpoint;
 use convoke_journal::{Journal, Writer};
 use convoke_model::{
-    Blob, Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped, TaskId,
+    Digest, Event, JsonText, PlanChanged, RunReopened, RunStarted, RunStatus, Stamped, TaskId, Uptime,
 };
 use convoke_plan::Plan;
 use convoke_schedule::{
-    Changed, NotReopened, Outputs, Reopening, Reusable, Scheduler, changed, reopen, replayable,
+    Changed, NotReopened, Outputs, Reopening, Reusable, Scheduler, StoredOutputs, changed, reopen, replayable,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -111,11 +111,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     failpoint!("engine.prepare.history_read");
     let survivors = end_leftovers(&history, &*setup.leftovers);
     failpoint!("engine.prepare.leftovers_ended");
-    let Options { pid, host, .. } = &setup.options;
-    let (epoch, uptime) = (setup.journal.epoch(), clock.uptime(now));
-    let owned = Event::RunOwned { epoch, pid: *pid, host: host.clone(), uptime };
-    let machine = setup.options.limits.machine.clone().filter(|_| setup.capacity.is_some());
-    let limits = Limits { machine, seed: (*pid).into(), ..setup.options.limits.clone() };
+    let owned = setup.options.claim(setup.journal.epoch(), clock.uptime(now));
+    let limits = setup.options.limits_of(setup.capacity.is_some());
     let beginning = Beginning::of(
         &setup.plan,
         history,
@@ -142,10 +139,8 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let handle =
         Handle { facts: sender, clock: clock.clone(), rendering: core.scheduler.cancellation().clone() };
     let lease = setup.capacity.as_ref().map(|shares| shares.time_to_live);
-    let client =
-        setup.capacity.map(|shares| CapacityClient::start(shares.table, shares.time_to_live, handle.clone()));
+    let client = client(setup.capacity, &handle)?;
     let tenure = Arc::new(Tenure::new(writer.clone(), lease));
-    let client = client.transpose().map_err(EngineError::Thread)?.map(Arc::new);
     let watched = Some(watchers.clone());
     let run = Run {
         core,
@@ -183,6 +178,25 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     Ok((run, handle, watch))
 }
 
+impl Options {
+    /// This process is the owner from now on.
+    fn claim(&self, epoch: u64, uptime: Option<Uptime>) -> Event {
+        Event::RunOwned { epoch, pid: self.pid, host: self.host.clone(), uptime }
+    }
+
+    /// The machine's limit holds where processes share a table.
+    fn limits_of(&self, shared: bool) -> Limits {
+        let machine = self.limits.machine.clone().filter(|_| shared);
+        Limits { machine, seed: self.pid.into(), ..self.limits.clone() }
+    }
+}
+
+/// Takes part in what processes share, if the run does.
+fn client(capacity: Option<Shares>, handle: &Handle) -> Result<Option<Arc<CapacityClient>>, EngineError> {
+    let start = |shares: Shares| CapacityClient::start(shares.table, shares.time_to_live, handle.clone());
+    Ok(capacity.map(start).transpose().map_err(EngineError::Thread)?.map(Arc::new))
+}
+
 /// What the run's projects are like at its beginning.
 fn seen(projects: &[Project], store: &Store) -> Vec<Event> {
     let seen = projects.iter().map(|Project { place, state, .. }| {
@@ -200,19 +214,6 @@ fn settle_if_over(projects: &[Project], error: &EngineError) {
     }
 }
 
-/// The values that a journal has.
-pub(crate) struct Written<'a>(pub(crate) &'a dyn Fn(&Digest) -> Option<JsonText>);
-
-impl Outputs for Written<'_> {
-    fn get(&self, digest: &Digest) -> Option<JsonText> {
-        (self.0)(digest)
-    }
-
-    fn put(&self, _: Blob) {
-        unreachable!("what is only looked at decides nothing")
-    }
-}
-
 /// The state that the journal stands for, and the events that reopen it where it had ended.
 pub fn replay(
     plan: &Arc<Plan>,
@@ -220,7 +221,7 @@ pub fn replay(
     changes: &Changes,
     blob: &dyn Fn(&Digest) -> Option<JsonText>,
 ) -> Result<(Scheduler, Vec<Event>), EngineError> {
-    let outputs = Written(blob);
+    let outputs = StoredOutputs(blob);
     let written_under = match changes {
         Changes::None => plan,
         Changes::Accept { before } => before,

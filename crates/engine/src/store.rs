@@ -74,11 +74,7 @@ impl Store {
 
     /// The text behind a payload, as far as it is stored as such.
     pub fn text(&self, payload: &Payload) -> Option<JsonText> {
-        match payload {
-            Payload::Inline(text) => Some(text.clone()),
-            Payload::Blob { digest, .. } => self.get(digest),
-            Payload::Gathered => None,
-        }
+        payload.text(|digest| self.get(digest))
     }
 
     /// What the next commit must hold.

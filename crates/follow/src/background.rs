@@ -4,7 +4,7 @@
 //! next process.
 
 use crate::backoff::Backoff;
-use crate::{Consumer, Error, Follower, Lease, Since};
+use crate::{Consumer, Error, Forwarder, Lease, Since};
 use convoke_journal::StateDir;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -17,10 +17,10 @@ const PERIOD: Duration = Duration::from_millis(500);
 /// How often a process asks whether the one that delivers is gone.
 const TURN: Duration = Duration::from_secs(2);
 
-/// After this a follower tries again whose own files could not be used.
+/// After this a forwarder tries again whose own files could not be used.
 const TROUBLE: Duration = Duration::from_secs(10);
 
-/// A follower at work.
+/// A forwarder at work.
 pub struct Following {
     /// Until when it may go on; `None` as long as it likes.
     stop: watch::Sender<Option<Instant>>,
@@ -66,8 +66,8 @@ impl Work {
     async fn follow<C: Consumer>(&mut self, make: &impl Fn() -> C) {
         loop {
             match self.take_turn(make()) {
-                Ok(Some(follower)) => {
-                    if self.deliver(follower).await.is_ok() {
+                Ok(Some(forwarder)) => {
+                    if self.deliver(forwarder).await.is_ok() {
                         return;
                     }
                     self.rest(TROUBLE).await;
@@ -81,22 +81,22 @@ impl Work {
         }
     }
 
-    fn take_turn<C: Consumer>(&self, consumer: C) -> Result<Option<Follower<C>>, Error> {
+    fn take_turn<C: Consumer>(&self, consumer: C) -> Result<Option<Forwarder<C>>, Error> {
         let Some(lease) = Lease::take(&self.state, consumer.name())? else { return Ok(None) };
-        Follower::open(&self.state, consumer, &self.label, self.since, lease).map(Some)
+        Forwarder::open(&self.state, consumer, &self.label, self.since, lease).map(Some)
     }
 
     /// Delivers until it is told to stop, and then what is still there.
-    async fn deliver<C: Consumer>(&mut self, mut follower: Follower<C>) -> Result<(), Error> {
+    async fn deliver<C: Consumer>(&mut self, mut forwarder: Forwarder<C>) -> Result<(), Error> {
         let mut backoff = Backoff::default();
         loop {
             let last = self.deadline();
             if last.is_some() {
-                follower.look_again();
+                forwarder.look_again();
             }
             let passed = tokio::select! {
                 biased;
-                pass = follower.pass() => Some(pass?),
+                pass = forwarder.pass() => Some(pass?),
                 () = over(&mut self.stopped) => None,
             };
             let Some(pass) = passed else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What a receiver elsewhere is to its follower.
+//! What a receiver elsewhere is to its forwarder.
 
 use convoke_journal::{Blocked, Reader};
 use convoke_model::{RunId, Stamped, Timestamp};

@@ -1,8 +1,8 @@
-//! Why a follower cannot go on: its own files. What is wrong with a journal or a receiver is no error of it.
+//! Why a forwarder cannot go on: its own files. What is wrong with a journal or a receiver is no error of it.
 
 use std::path::PathBuf;
 
-/// Why a follower cannot go on.
+/// Why a forwarder cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Its cursors cannot be read or kept.

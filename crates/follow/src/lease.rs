@@ -33,12 +33,12 @@ impl Lease {
     }
 }
 
-/// The folder of all followers.
+/// The folder of all forwarders.
 pub(crate) fn folder(state: &StateDir) -> PathBuf {
     state.path().join("follow")
 }
 
-/// A file of the follower with this name.
+/// A file of the forwarder with this name.
 pub(crate) fn file(state: &StateDir, name: &str, ending: &str) -> PathBuf {
     folder(state).join(format!("{name}.{ending}"))
 }

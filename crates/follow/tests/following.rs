@@ -1,6 +1,6 @@
-//! What a follower promises, on journals of its own and with a receiver that fails as it likes.
+//! What a forwarder promises, on journals of its own and with a receiver that fails as it likes.
 
-use convoke_follow::{Consumer, Delivered, Fold, Follower, Lease, Pass, Since, Undelivered, account};
+use convoke_follow::{Consumer, Delivered, Fold, Forwarder, Lease, Pass, Since, Undelivered, account};
 use convoke_journal::{Journal, Owner, Reader, RunMeta, Sqlite, StateDir};
 use convoke_model::{
     Base, BaseKind, Digest, Event, JsonText, Payload, PlanChanged, RunForked, RunId, RunStarted, RunStatus,
@@ -124,9 +124,9 @@ impl World {
         self.append(run, vec![Event::RunFinished { status: RunStatus::Succeeded, output, failure }]);
     }
 
-    fn follower(&self, since: Since) -> Follower<Receiver> {
-        let lease = Lease::take(&self.state, "test").unwrap().expect("no other follower");
-        Follower::open(&self.state, self.receiver.clone(), "a test", since, lease).unwrap()
+    fn forwarder(&self, since: Since) -> Forwarder<Receiver> {
+        let lease = Lease::take(&self.state, "test").unwrap().expect("no other forwarder");
+        Forwarder::open(&self.state, self.receiver.clone(), "a test", since, lease).unwrap()
     }
 
     fn arrived(&self) -> BTreeSet<Item> {
@@ -155,15 +155,15 @@ fn started(run: &str, base: Option<Base>) -> Event {
     }))
 }
 
-fn pass(follower: &mut Follower<Receiver>) -> Pass {
-    follower.look_again();
+fn pass(forwarder: &mut Forwarder<Receiver>) -> Pass {
+    forwarder.look_again();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(follower.pass()).unwrap()
+    runtime.block_on(forwarder.pass()).unwrap()
 }
 
 /// Until nothing more is there.
-fn passes(follower: &mut Follower<Receiver>) {
-    while pass(follower) != Pass::default() {}
+fn passes(forwarder: &mut Forwarder<Receiver>) {
+    while pass(forwarder) != Pass::default() {}
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn nothing_is_missing_and_what_is_double_is_known_by_its_id() {
         let mut world = World::new();
         world.start("a", None);
         let mut runs = vec!["a".to_owned()];
-        let mut follower = Some(world.follower(Since::Ever));
+        let mut forwarder = Some(world.forwarder(Since::Ever));
         for step in 0..60 {
             let run = runs[next(runs.len() as u64) as usize].clone();
             match next(8) {
@@ -191,22 +191,22 @@ fn nothing_is_missing_and_what_is_double_is_known_by_its_id() {
                 0 | 1 => world.work(&run, next(400) as usize + 1),
                 2 => world.finish(&run),
                 // The process that delivers dies.
-                3 => drop(follower.take()),
+                3 => drop(forwarder.take()),
                 4 => world.fails(&[Fate::Away, Fate::Unheard, Fate::Away]),
                 5 => world.fails(&[Fate::Unheard]),
-                _ => drop(pass(follower.get_or_insert_with(|| world.follower(Since::Ever)))),
+                _ => drop(pass(forwarder.get_or_insert_with(|| world.forwarder(Since::Ever)))),
             }
         }
         world.fails(&[]);
-        drop(follower.take());
-        let mut last = world.follower(Since::Ever);
+        drop(forwarder.take());
+        let mut last = world.forwarder(Since::Ever);
         passes(&mut last);
         assert_eq!(world.arrived(), world.wanted, "seed {seed}");
         assert!(*world.receiver.most.lock().unwrap() <= 128, "a batch is bounded");
         let before = world.receiver.taken.lock().unwrap().len();
         passes(&mut last);
         drop(last);
-        passes(&mut world.follower(Since::Ever));
+        passes(&mut world.forwarder(Since::Ever));
         assert_eq!(
             world.receiver.taken.lock().unwrap().len(),
             before,
@@ -219,18 +219,18 @@ fn nothing_is_missing_and_what_is_double_is_known_by_its_id() {
 fn what_is_delivered_once_is_delivered_once_where_nothing_goes_wrong() {
     let mut world = World::new();
     world.start("a", None);
-    let mut follower = world.follower(Since::Ever);
+    let mut forwarder = world.forwarder(Since::Ever);
     for _ in 0..5 {
         world.work("a", 300);
-        passes(&mut follower);
+        passes(&mut forwarder);
     }
     world.finish("a");
-    passes(&mut follower);
+    passes(&mut forwarder);
     assert_eq!(world.receiver.taken.lock().unwrap().len(), world.wanted.len());
     assert_eq!(world.arrived(), world.wanted);
     // A run that is opened again after its end.
     world.work("a", 3);
-    passes(&mut follower);
+    passes(&mut forwarder);
     assert_eq!(world.receiver.taken.lock().unwrap().len(), world.wanted.len());
 }
 
@@ -239,13 +239,13 @@ fn a_receiver_that_is_new_hears_what_happens_from_now_on() {
     let mut world = World::new();
     world.start("old", None);
     world.finish("old");
-    let mut follower = world.follower(Since::now());
-    passes(&mut follower);
+    let mut forwarder = world.forwarder(Since::now());
+    passes(&mut forwarder);
     assert_eq!(world.arrived(), BTreeSet::new());
     world.now = u64::MAX / 2_000;
     let before = world.wanted.clone();
     world.work("old", 2);
-    passes(&mut follower);
+    passes(&mut forwarder);
     assert_eq!(world.arrived(), world.wanted.difference(&before).cloned().collect());
 }
 
@@ -267,7 +267,7 @@ fn of_a_fork_only_its_own_events_are_delivered() {
     let forked = RunForked { run: RunId("a".into()), seq: 3, hash, set: Vec::new(), change };
     world.append("fork", vec![Event::RunForked(Box::new(forked))]);
     world.work("fork", 2);
-    passes(&mut world.follower(Since::Ever));
+    passes(&mut world.forwarder(Since::Ever));
     assert_eq!(world.arrived(), world.wanted);
 }
 
@@ -285,8 +285,8 @@ fn a_journal_that_cannot_be_read_is_named_and_the_others_go_on() {
     world.wanted.clear();
     world.start("good", None);
     world.finish("good");
-    let mut follower = world.follower(Since::Ever);
-    passes(&mut follower);
+    let mut forwarder = world.forwarder(Since::Ever);
+    passes(&mut forwarder);
     assert_eq!(world.arrived(), world.wanted);
     let told = account(&world.state, "test").unwrap();
     assert_eq!(told.unreadable.iter().map(|(run, _)| &*run.0).collect::<Vec<_>>(), ["bad"]);
@@ -299,17 +299,17 @@ fn a_run_that_is_removed_before_it_was_delivered_is_counted() {
     world.start("a", None);
     world.start("b", None);
     world.finish("b");
-    let mut follower = world.follower(Since::Ever);
-    passes(&mut follower);
+    let mut forwarder = world.forwarder(Since::Ever);
+    passes(&mut forwarder);
     world.work("a", 1);
     world.fails(&[Fate::Away; 3]);
-    pass(&mut follower);
+    pass(&mut forwarder);
     world.journals.clear();
     for run in ["a", "b"] {
         std::fs::remove_dir_all(world.state.run_dir(&RunId(run.into()))).unwrap();
     }
     world.fails(&[]);
-    passes(&mut follower);
+    passes(&mut forwarder);
     let told = account(&world.state, "test").unwrap();
     assert_eq!(told.dropped, 1, "`a` was not delivered to its end, `b` was");
 }
@@ -319,10 +319,10 @@ fn what_is_refused_is_counted_and_does_not_stop_the_rest() {
     let mut world = World::new();
     world.start("a", None);
     world.fails(&[Fate::Refuses]);
-    let mut follower = world.follower(Since::Ever);
-    passes(&mut follower);
+    let mut forwarder = world.forwarder(Since::Ever);
+    passes(&mut forwarder);
     world.finish("a");
-    passes(&mut follower);
+    passes(&mut forwarder);
     let told = account(&world.state, "test").unwrap();
     assert_eq!((told.refused, told.delivered, world.arrived().len()), (1, 1, 1));
 }
@@ -332,23 +332,23 @@ fn another_journal_under_the_same_name_is_delivered_from_its_beginning() {
     let mut world = World::new();
     world.start("a", None);
     world.work("a", 5);
-    passes(&mut world.follower(Since::Ever));
+    passes(&mut world.forwarder(Since::Ever));
     world.journals.clear();
     std::fs::remove_dir_all(world.state.run_dir(&RunId("a".into()))).unwrap();
     world.start("a", None);
     world.work("a", 9);
-    passes(&mut world.follower(Since::Ever));
+    passes(&mut world.forwarder(Since::Ever));
     assert_eq!(world.arrived(), world.wanted);
 }
 
 #[test]
 fn a_run_is_judged_once_it_has_begun() {
     let mut world = World::new();
-    let mut follower = world.follower(Since::Ever);
+    let mut forwarder = world.forwarder(Since::Ever);
     world.create("a");
-    passes(&mut follower);
+    passes(&mut forwarder);
     world.append("a", vec![started("a", None)]);
     world.finish("a");
-    passes(&mut follower);
+    passes(&mut forwarder);
     assert_eq!(world.arrived(), world.wanted);
 }

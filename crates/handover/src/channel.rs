@@ -61,6 +61,7 @@ where
     pub fn over(stream: UnixStream) -> Channel<In, Out> {
         let (read, write) = stream.into_split();
         let (sender, incoming) = channel(READ_AHEAD);
+        // Unbounded, for the reason that `Outgoing` gives.
         let (outgoing, queue) = unbounded_channel();
         let reader = AbortOnDropHandle::new(tokio::spawn(read_all(read, sender)));
         let writer = AbortOnDropHandle::new(tokio::spawn(write_all(write, queue)));

@@ -126,8 +126,8 @@ impl Inbox {
     }
 
     /// The messages as they are written, to be kept elsewhere. Some may have been dealt with: the journal knows which.
-    pub(crate) fn kept(state: &StateDir, run: &RunId) -> Result<Vec<Kept>, Error> {
-        let as_written = |message: InboxMessage| Kept {
+    pub(crate) fn kept(state: &StateDir, run: &RunId) -> Result<Vec<InboxRow>, Error> {
+        let as_written = |message: InboxMessage| InboxRow {
             id: message.id.0.to_string(),
             at: message.at.0 as i64,
             body: match message.body {
@@ -150,19 +150,19 @@ impl Inbox {
 }
 
 /// A message as it is written.
-pub(crate) struct Kept {
+pub(crate) struct InboxRow {
     pub id: String,
     pub at: i64,
     pub body: String,
 }
 
 /// Makes the inbox of a run that is put together, with these messages. Durable on return.
-pub(crate) fn restore(dir: &Path, messages: &[Kept]) -> Result<(), Error> {
+pub(crate) fn restore(dir: &Path, messages: &[InboxRow]) -> Result<(), Error> {
     let path = inbox_path(dir);
     let insert = || {
         let mut connection = connect(&path, OpenFlags::SQLITE_OPEN_CREATE, SEND_PATIENCE)?;
         let transaction = begin(&mut connection)?;
-        for Kept { id, at, body } in messages {
+        for InboxRow { id, at, body } in messages {
             let sql = "INSERT INTO messages(id, at, body) VALUES (?1, ?2, ?3)";
             transaction.execute(sql, params![id, at, body])?;
         }

@@ -76,14 +76,14 @@ struct Stored {
     #[serde(default)]
     task_queue: Vec<ProjectTask>,
     #[serde(default)]
-    convoke: Kept,
+    convoke: StoreRecord,
 }
 
 impl Stored {
     fn of(shared: Shared, made: IndexMap<String, Vec<String>>) -> Stored {
         let Shared { revision, context } = shared;
         let ProjectContext { schema_version, global_flags, artifact_pointers, task_queue } = context;
-        let convoke = Kept { revision, made };
+        let convoke = StoreRecord { revision, made };
         Stored { schema_version, global_flags, artifact_pointers, task_queue, convoke }
     }
 
@@ -96,7 +96,7 @@ impl Stored {
 
 /// What the store needs to know.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct StoreRecord {
     revision: u64,
     /// The changes that were made, by run, the run that spoke last at the end.
     #[serde(default)]

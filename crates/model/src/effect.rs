@@ -3,6 +3,7 @@
 //! An effect is claimed before it is made and committed once its outcome is known; both are events. Data only: the ledger,
 //! which is the fold of these events, is the engine's.
 
+use crate::excerpt::{clipped, one_line};
 use crate::{JsonText, Payload};
 use serde::{Deserialize, Serialize};
 
@@ -62,12 +63,7 @@ impl EffectClaim {
         words: impl IntoIterator<Item = &'a str>,
     ) -> EffectClaim {
         let line = words.into_iter().collect::<Vec<_>>().join(" ");
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let what = match line.char_indices().nth(MOST_WORDS) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line,
-        };
-        EffectClaim { key: key.into(), kind, what }
+        EffectClaim { key: key.into(), kind, what: clipped(&one_line(&line), MOST_WORDS) }
     }
 }
 

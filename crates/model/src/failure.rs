@@ -222,7 +222,7 @@ pub mod reason {
     pub const INTERRUPTED_UNSTARTED: &str = "interrupted_unstarted";
     /// An attempt was cut off, and nothing says whether it had its effect.
     pub const UNKNOWN_OUTCOME: &str = "unknown_outcome";
-    /// The record of a command that outlived the engine is lost, or its machine was started anew: how it ended is unknown.
+    /// The record of a command that outlived the engine is lost, or its machine was restarted: how it ended is unknown.
     pub const RECORD_LOST: &str = "record_lost";
     /// A command was cancelled before it was started.
     pub const NEVER_STARTED: &str = "never_started";

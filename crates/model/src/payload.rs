@@ -20,11 +20,11 @@ pub struct JsonText(Text);
 #[derive(Clone)]
 enum Text {
     Here(Arc<RawValue>),
-    Kept(Arc<Kept>),
+    Kept(Arc<TextPart>),
 }
 
 /// A part of a longer text that lies somewhere else until it is looked at.
-struct Kept {
+struct TextPart {
     by: Arc<dyn TextKeeper>,
     place: Range<usize>,
 }
@@ -50,7 +50,7 @@ impl JsonText {
 
     /// A text that is part of a piece, which is fetched when the text is looked at. What stands there must be valid JSON.
     pub fn kept(by: Arc<dyn TextKeeper>, place: Range<usize>) -> JsonText {
-        JsonText(Text::Kept(Arc::new(Kept { by, place })))
+        JsonText(Text::Kept(Arc::new(TextPart { by, place })))
     }
 
     /// The text itself.
@@ -139,6 +139,15 @@ impl Payload {
         let digest = Digest::of(text.as_str().as_bytes());
         let size = text.as_str().len() as u64;
         (Payload::Blob { digest, size }, Some(Blob { digest, text }))
+    }
+
+    /// The text as it is stored: here, or where blobs are. A gathered one is made of other outputs and is stored nowhere.
+    pub fn text(&self, blob: impl FnOnce(&Digest) -> Option<JsonText>) -> Option<JsonText> {
+        match self {
+            Payload::Inline(text) => Some(text.clone()),
+            Payload::Blob { digest, .. } => blob(digest),
+            Payload::Gathered => None,
+        }
     }
 }
 

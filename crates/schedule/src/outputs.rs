@@ -12,6 +12,18 @@ pub trait Outputs {
     fn put(&self, blob: Blob);
 }
 
+/// The values of a journal that is only looked at.
+pub struct StoredOutputs<'a>(pub &'a dyn Fn(&Digest) -> Option<JsonText>);
+
+impl Outputs for StoredOutputs<'_> {
+    fn get(&self, digest: &Digest) -> Option<JsonText> {
+        (self.0)(digest)
+    }
+
+    /// Looking back decides nothing, so there is nothing to store.
+    fn put(&self, _: Blob) {}
+}
+
 /// The payload of a value, its blob handed over if it has one.
 pub(crate) fn store(outputs: &dyn Outputs, value: &serde_json::Value) -> Payload {
     let (payload, blob) = Payload::new(JsonText::of(value));

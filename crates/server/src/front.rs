@@ -3,6 +3,7 @@
 use crate::access::{Connection, Guard, Tokens, harden};
 use crate::api::{self, App, BASE, Streams};
 use crate::error::{ApiError, ServeError};
+use crate::escaping::escaped;
 use crate::following::{Hub, waiting};
 use crate::host::Host;
 use crate::page;
@@ -23,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tower::ServiceExt;
@@ -92,25 +94,30 @@ impl Server {
         move || front.app.streams.count()
     }
 
-    /// Serves until it is dropped.
+    /// Serves until it is dropped. Connections end with it.
     pub async fn serve(self) {
+        let mut connections = JoinSet::new();
         loop {
-            match self.listener.accept().await {
-                Ok((stream, peer)) => self.take(stream, peer),
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                Some(_) = connections.join_next() => continue,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.take(&mut connections, stream, peer),
                 // No descriptor is left, or the other end has gone already.
                 Err(_) => tokio::time::sleep(BREATH).await,
             }
         }
     }
 
-    fn take(&self, stream: TcpStream, peer: SocketAddr) {
+    fn take(&self, connections: &mut JoinSet<()>, stream: TcpStream, peer: SocketAddr) {
         // Without a place the connection is closed: an answer would be work, too.
         let Some(place) = Place::take(&self.front, peer.ip()) else { return };
         stream.set_nodelay(true).ok();
         let (front, acceptor, local) = (self.front.clone(), self.acceptor.clone(), stream.local_addr());
         let Ok(local) = local else { return };
         let connection = Arc::new(Connection::new(peer, local));
-        tokio::spawn(async move {
+        connections.spawn(async move {
             match acceptor {
                 None => talk(front, stream, connection).await,
                 Some(acceptor) => {
@@ -184,7 +191,7 @@ impl Front {
             Err(refused) => refused,
         };
         harden(&mut response);
-        response
+        escaped(response).await
     }
 }
 

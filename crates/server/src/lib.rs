@@ -5,7 +5,7 @@
 //! command line's actions ([`Host`]). A server that ends takes no run with it.
 //!
 //! A request passes `access` first: where it says it goes to, where it comes from, its token. Then `api` answers it, or `page` does.
-//! `front` accepts connections and bounds them.
+//! `front` accepts connections and bounds them; what it sends passes `escaping`.
 //!
 //! Invariants: nothing that a run waits for; what a client is sent never waits in memory for a slow client; no answer without a token but
 //! the page's own files, which hold nothing. A library: it never prints and never reads the environment; the program hands it a [`Host`].
@@ -13,6 +13,7 @@
 mod access;
 mod api;
 mod error;
+mod escaping;
 mod following;
 mod front;
 mod host;

@@ -11,6 +11,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
 
 /// How the service behaves.
 #[derive(Debug, Clone)]
@@ -50,10 +52,11 @@ struct Counts {
     refused: AtomicU64,
 }
 
-/// A service that runs until it is dropped with its runtime.
+/// A service that runs until it is dropped. Its connections end with it.
 pub struct ModelServer {
     address: SocketAddr,
     counts: Arc<Counts>,
+    _serving: AbortOnDropHandle<()>,
 }
 
 impl ModelServer {
@@ -63,13 +66,15 @@ impl ModelServer {
         let address = listener.local_addr()?;
         let counts = Arc::new(Counts::default());
         let (service, seen) = (Arc::new(service), counts.clone());
-        tokio::spawn(async move {
+        let serving = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 // A client that goes away in the middle of a request is no concern of ours.
-                tokio::spawn(attend(stream, service.clone(), seen.clone()));
+                connections.spawn(attend(stream, service.clone(), seen.clone()));
+                while connections.try_join_next().is_some() {}
             }
         });
-        Ok(ModelServer { address, counts })
+        Ok(ModelServer { address, counts, _serving: AbortOnDropHandle::new(serving) })
     }
 
     /// The address that clients are given.

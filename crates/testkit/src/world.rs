@@ -290,8 +290,8 @@ impl World {
                 let state = self.project.patch(&key, &patch);
                 self.lookups.push(What::ProjectSeen { task: Some(task), state });
             }
-            // Attempts make no calls here, and no other process hears of a pause.
-            Effect::StopCalls | Effect::Pause { .. } => {}
+            // Attempts make no calls here, and there is no other process to hear of a pause or of a budget that a person raised.
+            Effect::StopCalls | Effect::Pause { .. } | Effect::Allow { .. } => {}
             // `machine` simulates what processes share; a run that shares nothing must not ask for it.
             Effect::RequestLease { .. }
             | Effect::WithdrawRequest(_)
@@ -300,7 +300,6 @@ impl World {
             | Effect::CallStarted(_)
             | Effect::CallEnded(_)
             | Effect::ReportSample { .. } => unreachable!("this run shares nothing with other processes"),
-            Effect::Allow { .. } => {}
             Effect::AbortAll => {
                 let running: Vec<_> = self.running.keys().copied().collect();
                 running.into_iter().for_each(|task| self.abort(task));

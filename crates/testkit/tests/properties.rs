@@ -1,6 +1,8 @@
 //! What must hold for every workflow, shown on random ones: P1, P3, P4, P7, P8, P9 of the concepts.
 
-use convoke_model::{Answer, Assignment, AttemptEnd, Class, Event, RunStatus, Stamped, TaskId, Work};
+use convoke_model::{
+    Answer, Assignment, AttemptEnd, Class, Event, RunStatus, Stamped, TaskId, Work, fnv_from,
+};
 use convoke_testkit::{Behaviour, Random, World, plan_of};
 use proptest::prelude::*;
 use serde_json::json;
@@ -263,12 +265,7 @@ const CAUSES: [Class; 5] =
 /// Parts that fail each at a moment and with a class of their own, whatever their order.
 fn failing(seed: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
     Box::new(move |assignment| {
-        let mix = assignment
-            .task
-            .0
-            .bytes()
-            .fold(seed, |mix, byte| (mix ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        let mut random = Random::new(mix);
+        let mut random = Random::new(fnv_from(seed, assignment.task.0.bytes()));
         let takes = Duration::from_micros(1 + random.below(1_000_000));
         match random.percent(60) {
             true => Behaviour::fails(takes, CAUSES[random.below(CAUSES.len() as u64) as usize]),

@@ -4,6 +4,7 @@
 //! payloads here, large ones by address; [`read_heads`](PartialMerges::read_heads) reads how they begin. What a merge has come to is kept
 //! when it fails, because then it is all there is, and dropped when the task has an output of its own.
 
+use convoke_model::excerpt::{one_line, within};
 use convoke_model::synthesis::{bare, readable};
 use convoke_model::{Event, JsonText, MergeStrategy, Payload, Stamped, TaskId};
 use std::collections::HashMap;
@@ -81,19 +82,7 @@ impl PartialMerges {
 
 /// The beginning of an answer, on one line.
 fn head(text: &JsonText) -> String {
-    let text = readable(&bare(text.value()));
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        line.push_str(if line.is_empty() { "" } else { " " });
-        line.push_str(word);
-        if line.len() > 4 * HEAD {
-            break;
-        }
-    }
-    match line.char_indices().nth(HEAD) {
-        None => line,
-        Some(_) => line.chars().take(HEAD - 1).chain(['…']).collect(),
-    }
+    within(&one_line(&readable(&bare(text.value()))), HEAD)
 }
 
 #[cfg(test)]

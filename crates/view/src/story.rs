@@ -5,7 +5,7 @@
 
 use crate::state::State;
 use crate::words;
-use convoke_model::{Ending, Event, RunStatus, Stamped, TaskId, Timestamp};
+use convoke_model::{Ending, Event, RunStarted, RunStatus, Stamped, TaskId, Timestamp};
 
 /// The most sentences.
 const MOST: usize = 600;
@@ -72,20 +72,14 @@ impl Story {
     }
 }
 
-type Told<'a> = (Tone, Option<&'a TaskId>, String);
+type Wording<'a> = (Tone, Option<&'a TaskId>, String);
 
-fn sentence<'a>(before: &State, stamped: &'a Stamped) -> Option<Told<'a>> {
+fn sentence<'a>(before: &State, stamped: &'a Stamped) -> Option<Wording<'a>> {
     use Tone::{Ask, Bad, Good, Plain};
     let name = |task: &TaskId| called(before, task);
     let plain = |task: Option<&'a TaskId>, text: String| Some((Plain, task, text));
     match &stamped.event {
-        Event::RunStarted(started) => plain(
-            None,
-            match started.sentence() {
-                Some(goal) => format!("The run was asked: {}", words::first_line(goal)),
-                None => format!("The workflow {} began.", started.workflow),
-            },
-        ),
+        Event::RunStarted(started) => plain(None, began(started)),
         Event::RunOwned { epoch, .. } if *epoch > 1 => plain(None, "The run was taken up again.".to_owned()),
         Event::RunReopened(reopened) => {
             plain(None, format!("{} got another chance.", words::plural(reopened.tasks.len() as u64, "task")))
@@ -154,7 +148,14 @@ fn sentence<'a>(before: &State, stamped: &'a Stamped) -> Option<Told<'a>> {
     }
 }
 
-fn finished<'a>(before: &State, status: RunStatus, at: Timestamp) -> Told<'a> {
+fn began(started: &RunStarted) -> String {
+    match started.sentence() {
+        Some(goal) => format!("The run was asked: {}", words::first_line(goal)),
+        None => format!("The workflow {} began.", started.workflow),
+    }
+}
+
+fn finished<'a>(before: &State, status: RunStatus, at: Timestamp) -> Wording<'a> {
     let worked = words::duration(before.worked(at));
     let cost = words::usage(&before.usage).map(|used| format!(", with {used}")).unwrap_or_default();
     let (tone, how) = match status {

@@ -6,6 +6,7 @@
 //! away keeps its place as a row that is gone.
 
 use crate::words;
+use convoke_model::excerpt::clipped;
 use convoke_model::{Event, Failure, PlanChanged, Stamped, TaskId, Timestamp, Usage, WaitsFor};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -342,7 +343,7 @@ impl Change<'_> {
     fn failed(&mut self, task: &TaskId, standing: Standing, failure: &Failure) {
         self.change(task, |row, at| {
             row.enter(standing, at);
-            row.failure = Some(cut(&words::first_line(&failure.message)));
+            row.failure = Some(clipped(&words::first_line(&failure.message), FAILURE));
         });
     }
 
@@ -400,13 +401,6 @@ impl Change<'_> {
         for task in ran {
             self.enter(&task, Standing::Interrupted);
         }
-    }
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(FAILURE) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
     }
 }
 

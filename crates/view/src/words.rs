@@ -1,5 +1,6 @@
 //! Numbers, times and names as people read them.
 
+pub use convoke_model::excerpt::leading_line as first_line;
 use convoke_model::{Segment, TaskId, Timestamp, Usage};
 use std::time::Duration;
 
@@ -83,16 +84,6 @@ pub fn task(task: &TaskId) -> String {
         format!("{}{key}{visit}", part.node)
     };
     task.segments().map(part).collect::<Vec<_>>().join("/")
-}
-
-/// The first line of a message and a mark if there is more.
-pub fn first_line(text: &str) -> String {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    match (lines.next(), lines.next()) {
-        (Some(line), Some(_)) => format!("{} …", line.trim_end()),
-        (Some(line), None) => line.trim_end().to_owned(),
-        _ => String::new(),
-    }
 }
 
 /// The name of the node that a task belongs to: the last part of its path, without key and visit.

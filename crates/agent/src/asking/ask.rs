@@ -5,11 +5,11 @@
 //! dropped, which closes its connection, and what it used is accounted for.
 
 use super::most::most_tokens;
+use crate::asking::model_call::model_call;
 use crate::calls::violation;
 use crate::fallback::Models;
 use crate::ledger::{self, Ledger};
 use crate::talk::Talk;
-use crate::told;
 use crate::window::window_of;
 use crate::{Admitted, CallDemand, CallPermit, NoReply, Question, Reply, Report, Request, Sink, Timeouts};
 use convoke_failpoint::failpoint;
@@ -94,7 +94,7 @@ impl Talk<'_> {
         self.link.settle(permit, &used, reply.as_ref().err());
         self.link.report(Report::Usage(used));
         if let Some(begun) = watch {
-            let call = told::model_call(self.provider.name(), &request, &reply, used, heard.timed(begun));
+            let call = model_call(self.provider.name(), &request, &reply, used, heard.timed(begun));
             self.link.report(Report::ModelCalled(Box::new(call)));
         }
         failpoint!("agent.ask.settled");

@@ -4,7 +4,7 @@ pub(crate) mod account;
 pub(crate) mod admission;
 pub(crate) mod ask;
 pub(crate) mod fallback;
+pub(crate) mod model_call;
 mod most;
 pub(crate) mod refusals;
-pub(crate) mod told;
 pub(crate) mod window;

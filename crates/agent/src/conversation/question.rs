@@ -5,7 +5,7 @@ use super::{Conversation, Premise, declared, review};
 use crate::capability::limits;
 use crate::window::bytes_beside;
 use crate::{Answered, Message, Misfit, Purpose, Role, ToolSpec, grade, wording};
-use convoke_model::{JsonText, OutputSchema};
+use convoke_model::{AgentCall, JsonText, OutputSchema};
 use std::borrow::Cow;
 
 /// One request, without what only the driver knows.
@@ -34,6 +34,35 @@ impl<'a> Question<'a> {
     /// some refuse both at once, some then never call a tool. The prompt says the shape in any case.
     pub fn native_schema(&self) -> bool {
         self.tools.is_empty()
+    }
+}
+
+/// An answer of an agent that is to be judged, by the agent's own model unless another one is named.
+pub(crate) struct Grading<'a, 's> {
+    pub agent: &'a AgentCall,
+    pub step: &'s str,
+    pub criteria: &'s str,
+    pub model: Option<&'a str>,
+    pub purpose: Purpose,
+}
+
+impl<'a> Grading<'a, '_> {
+    /// What the grader is asked about these words, as this request of the conversation.
+    pub fn question(self, answer: &str, call: u32) -> Question<'a> {
+        let system = wording::grader_system(self.criteria);
+        let model = self.model.unwrap_or(&self.agent.model);
+        let most = bytes_beside(self.agent, model, &[&system]);
+        let prompt = wording::grader_prompt(self.step, &self.agent.prompt, answer, most);
+        Question {
+            model,
+            messages: Cow::Owned(vec![Message::new(Role::System, system), Message::new(Role::User, prompt)]),
+            schema: Some(&*grade::SCHEMA),
+            tools: &[],
+            tool_tokens: 0,
+            answered: None,
+            purpose: self.purpose,
+            call,
+        }
     }
 }
 
@@ -78,20 +107,8 @@ impl Conversation {
         model: Option<&'a str>,
         purpose: Purpose,
     ) -> Question<'a> {
-        let (call, system) = (premise.call, wording::grader_system(criteria));
-        let model = model.unwrap_or(&call.model);
-        let most = bytes_beside(call, model, &[&system]);
-        let prompt = wording::grader_prompt(premise.step, &call.prompt, &review::in_words(output), most);
-        Question {
-            model,
-            messages: Cow::Owned(vec![Message::new(Role::System, system), Message::new(Role::User, prompt)]),
-            schema: Some(&*grade::SCHEMA),
-            tools: &[],
-            tool_tokens: 0,
-            answered: None,
-            purpose,
-            call: self.state.calls + 1,
-        }
+        let grading = Grading { agent: premise.call, step: premise.step, criteria, model, purpose };
+        grading.question(&review::in_words(output), self.state.calls + 1)
     }
 
     pub(super) fn repair_question<'a>(&self, premise: &Premise<'a>, misfit: &Misfit) -> Question<'a> {

@@ -202,7 +202,11 @@ impl<'a> Programmer<'a> {
         Ok(())
     }
 
-    async fn write_down(&self, going: &mut Going<'_, '_>, saved: Option<Kept>) -> Result<(), Failure> {
+    async fn write_down(
+        &self,
+        going: &mut Going<'_, '_>,
+        saved: Option<ProgramSnapshot>,
+    ) -> Result<(), Failure> {
         let usage = going.ledger.take();
         going.session.state.usage += usage;
         let piece = going.session.take_delta(self.call, saved.as_ref().map(|kept| kept.digest));
@@ -220,7 +224,7 @@ impl<'a> Programmer<'a> {
     /// behind it, runs the program again, which asks the same.
     async fn suspend(&self, going: &mut Going<'_, '_>, asks: Asks) -> Result<Closing, Failure> {
         failpoint!("agent.program.before_save");
-        let saved = going.runner.save().await.map(|bytes| Kept::of(&bytes));
+        let saved = going.runner.save().await.map(|bytes| ProgramSnapshot::of(&bytes));
         failpoint!("agent.program.saved");
         let digest = saved.as_ref().map(|kept| kept.digest);
         if saved.is_some() {
@@ -245,16 +249,16 @@ impl<'a> Programmer<'a> {
 }
 
 /// A program that was put aside.
-struct Kept {
+struct ProgramSnapshot {
     text: JsonText,
     digest: Digest,
 }
 
-impl Kept {
-    fn of(bytes: &[u8]) -> Kept {
+impl ProgramSnapshot {
+    fn of(bytes: &[u8]) -> ProgramSnapshot {
         let text = JsonText::of(&STANDARD.encode(bytes));
         let digest = Digest::of(text.as_str().as_bytes());
-        Kept { text, digest }
+        ProgramSnapshot { text, digest }
     }
 }
 

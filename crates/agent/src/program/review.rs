@@ -6,12 +6,10 @@
 
 use super::perform::{Going, Programmer};
 use crate::grade::{self, Verdict};
-use crate::window::bytes_beside;
-use crate::{Message, Purpose, Question, Report, Role, wording};
+use crate::{Grading, Purpose, Report};
 use convoke_model::synthesis::readable;
 use convoke_model::{Class, Failure, reason};
 use serde_json::Value;
-use std::borrow::Cow;
 
 impl Programmer<'_> {
     /// What must change before a result counts; `None` if it does.
@@ -96,20 +94,8 @@ impl Programmer<'_> {
         purpose: Purpose,
     ) -> Result<Verdict, Failure> {
         let step = &self.talk.assignment.step;
-        let (agent, system) = (&self.call.agent, wording::grader_system(criteria));
-        let model = model.unwrap_or(&agent.model);
-        let most = bytes_beside(agent, model, &[&system]);
-        let prompt = wording::grader_prompt(step, &agent.prompt, &readable(result), most);
-        let question = Question {
-            model,
-            messages: Cow::Owned(vec![Message::new(Role::System, system), Message::new(Role::User, prompt)]),
-            schema: Some(&*grade::SCHEMA),
-            tools: &[],
-            tool_tokens: 0,
-            answered: None,
-            purpose,
-            call: going.session.state.turns + 1,
-        };
+        let grading = Grading { agent: &self.call.agent, step, criteria, model, purpose };
+        let question = grading.question(&readable(result), going.session.state.turns + 1);
         let reply = self.talk.ask_one_of(&mut going.models, &question, going.ledger, going.heard).await?;
         Ok(grade::read(&reply.text))
     }

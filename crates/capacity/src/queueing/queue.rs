@@ -10,7 +10,7 @@
 //! - **The process that frees capacity serves the queue.** The lease is made for the waiter in the same turn, so no demand can
 //!   get in between, and only a waiter that has its answer is woken.
 //!
-//! Kept true after every turn: no demand in the queue could be granted.
+//! SetAside true after every turn: no demand in the queue could be granted.
 
 use crate::cells::Vector;
 use crate::error::Error;
@@ -185,7 +185,7 @@ fn terms_of(waiter: &WaiterSlot) -> Terms {
 
 /// The demand that goes next, if one can: the first, or after its turns the first of another process that waits for the same.
 fn next(held: &Held<'_>) -> Option<u32> {
-    let mut kept = Kept::default();
+    let mut kept = SetAside::default();
     let mut first: Option<(u32, u64, Vector)> = None;
     for index in queued(held) {
         let waiter = held.waiter(index);
@@ -217,7 +217,7 @@ pub fn kept_for_others(held: &Held<'_>, amounts: &Vector) -> Option<u32> {
     if amounts.iter().all(|(index, _)| held.resource(index).waiting.load(Relaxed) == 0) {
         return None;
     }
-    let mut kept = Kept::default();
+    let mut kept = SetAside::default();
     for index in queued(held) {
         let waiter = held.waiter(index);
         kept.keep_for(held, waiter, &waiter.amounts.read());
@@ -275,11 +275,11 @@ fn waits_for_time(held: &Held<'_>, index: u32, amount: u32) -> bool {
 
 /// Resources that are kept for demands that were passed often enough.
 #[derive(Default)]
-struct Kept {
+struct SetAside {
     resources: Vec<u32>,
 }
 
-impl Kept {
+impl SetAside {
     fn keep_for(&mut self, held: &Held<'_>, waiter: &WaiterSlot, amounts: &Vector) {
         if waiter.passed.load(Relaxed) < PASSES {
             return;

@@ -13,6 +13,7 @@ use crate::stdio;
 use crate::subject::Subject;
 use convoke_model::TaskId;
 use convoke_plan::Plan;
+use convoke_plan::compile::name_budget;
 use convoke_plan::generate::goal::{GoalRequest, STEP};
 
 /// Makes the workflow and starts it.
@@ -28,7 +29,7 @@ pub fn run(console: &Console, args: &GoalArgs) -> Result<Exit, CommandFailure> {
     require_plan(console, args, &request)?;
     let mut plan = accepted(console, &as_run, &subject, &authors)?;
     let budgeted = Budgeted::at_start(&args.bounds, &console.config.goal.limits);
-    Budgeted::name(budgeted.written, &mut plan);
+    name_budget(&mut plan, budgeted.written);
     begin_with(console, &as_run, &subject, plan)
 }
 

@@ -25,8 +25,9 @@ pub fn run(console: &Console, args: &PlanArgs) -> Result<Exit, CommandFailure> {
     subject.refuse_inputs(&plan)?;
     match args.format {
         PlanFormat::Text => {
-            let text = plan_text::text(&plan, Paint::for_stdout(console.config.color));
-            console.data(&format!("{text}{}", at_once(console, &plan)))?;
+            let limit = driving::run_limit(&console.config, &RunFlags::default(), &plan);
+            let text = plan_text::text(&plan, limit, Paint::for_stdout(console.config.color));
+            console.data(&format!("{text}{}", at_once(console, &plan, limit)))?;
         }
         PlanFormat::Json => {
             let mut record = record(&plan);
@@ -41,10 +42,8 @@ pub fn run(console: &Console, args: &PlanArgs) -> Result<Exit, CommandFailure> {
 }
 
 /// How many attempts there will be at once, and what binds them where the file asks for more.
-fn at_once(console: &Console, plan: &Plan) -> String {
-    let flags = RunFlags::default();
-    let limit = driving::run_limit(&console.config, &flags, plan);
-    let remark = driving::limit_remark(&console.config, &flags, plan);
+fn at_once(console: &Console, plan: &Plan, limit: u32) -> String {
+    let remark = driving::limit_remark(&console.config, &RunFlags::default(), plan);
     let remark = remark.map(|remark| format!("  {remark}\n")).unwrap_or_default();
     format!("at most {} at once\n{remark}", format::plural(limit.into(), "attempt"))
 }

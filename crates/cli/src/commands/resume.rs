@@ -19,6 +19,7 @@ use convoke_failpoint::failpoint;
 use convoke_journal::{Error, Index, Journal, Search, Sqlite, StateDir, StoppedOwner};
 use convoke_model::{BaseKind, Payload, RunId, RunStarted, RunStatus};
 use convoke_plan::Plan;
+use convoke_plan::compile::with_addresses_of;
 use convoke_schedule::Reusable;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -136,7 +137,7 @@ pub fn resume_run(
     let prompts_went = destinations::of(&before);
     let (mut plan, changed) = match terms.look(console, &started.file, &before)? {
         Current::Same(None) => (before, Changes::None),
-        Current::Same(Some(now)) => (changes::with_addresses_of(before, &now), Changes::None),
+        Current::Same(Some(now)) => (with_addresses_of(before, &now), Changes::None),
         Current::Gone(path) => {
             console.warn(&format!("`{path}` is gone; the run goes on with the text it was started with"));
             (before, Changes::None)

@@ -105,8 +105,8 @@ fn dry_run(
 ) -> Result<Exit, CommandFailure> {
     candidate.is_priced()?;
     let Candidate { plan, inputs, .. } = candidate;
-    console.complain(&plan_text::text(plan, console.paint));
     let limit = driving::run_limit(&console.config, &args.flags, plan);
+    console.complain(&plan_text::text(plan, limit, console.paint));
     console.complain(&format!("inputs: {}", serde_json::to_string(named).expect("inputs are JSON")));
     console.complain(&format!("at most {} at once", format::plural(limit.into(), "attempt")));
     driving::limit_remark(&console.config, &args.flags, plan)

@@ -133,7 +133,7 @@ impl Check<'_> {
         let names = known.split(", ").chain(self.providers.keys().map(String::as_str));
         let advice = match convoke_model::nearest(provider, names) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known are {known} and names of [providers]"),
+            None => format!("expected one of {known}, or a name of [providers]"),
         };
         self.fault(key, format!("unknown provider `{provider}`; {advice}"))
     }

@@ -54,6 +54,7 @@ use run_context::RunContext;
 use saying::Publisher;
 pub use signals::{Signal, Signals};
 use std::cell::RefCell;
+use std::fs::File;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -184,15 +185,7 @@ impl Drive<'_> {
             prepared => prepared?,
         };
         watchdog.may_cancel(handle.clone());
-        let terminal = match console.detached {
-            Some(from) => {
-                // A name that was printed is the name of a run that can be resumed, whatever ends this process next.
-                engine.open().await?;
-                failpoint!("detach.opened");
-                detaching::let_go(from, &state, run)?
-            }
-            None => None,
-        };
+        let terminal = left_terminal(console, &mut engine, &state, run).await?;
         let notifier =
             Notifier::new(run, &plan.root().name, &console.config.notify, console.config.receivers.stall)
                 .detached(console.detached, terminal)
@@ -218,16 +211,33 @@ impl Drive<'_> {
         };
         let (outcome, signal) = attend(engine, handle, notices, listeners, signals, &mut watcher).await;
         failpoint!("run.driven");
-        if let Ok(outcome) = &outcome {
-            LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
-            survivors::forget(&state, run, outcome.status);
-        }
+        outcome.iter().for_each(|outcome| remember(&state, run, outcome));
         equipment.close().await;
         failpoint!("run.closed");
         let failed = || CommandFailure::new(Exit::Failed, "the view of the run failed");
         let view = watcher.finish().ok_or_else(failed)?;
         Ok(Some(Driven { outcome: outcome?, view, signal, share, history }))
     }
+}
+
+/// What a run leaves to later ones.
+fn remember(state: &StateDir, run: &RunId, outcome: &Outcome) {
+    LearnedStatistics::add(state, &outcome.learned, &outcome.durations);
+    survivors::forget(state, run, outcome.status);
+}
+
+/// The terminal that a detached run was started from, which is let go. A name that was printed is the name of a run that can be
+/// resumed, whatever ends this process next.
+async fn left_terminal(
+    console: &Console,
+    engine: &mut Run,
+    state: &StateDir,
+    run: &RunId,
+) -> Result<Option<File>, CommandFailure> {
+    let Some(from) = console.detached else { return Ok(None) };
+    engine.open().await?;
+    failpoint!("detach.opened");
+    detaching::let_go(from, state, run)
 }
 
 /// Whatever stopped the engine, the journal is as it was after the last commit.

@@ -26,7 +26,7 @@ fn unknown(node: &Node, name: &str, limits: &Limits) -> CommandFailure {
     let failure = match convoke_model::nearest(name, known.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None if known.is_empty() => failure,
-        None => failure.hint(format!("known are {}", known.join(", "))),
+        None => failure.hint(format!("resources with a limit: {}", known.join(", "))),
     };
     failure.hint(format!("say it in convoke.toml: limits.resources.{name} = N"))
 }

@@ -12,7 +12,7 @@ use crate::stored;
 use crate::watch::{Asker, Guide, History, Manner, Pace, Texts, Watch};
 use convoke_engine::{Breaker, Handle, LearnedStatistics, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{AnswerOrigin, Payload, RunId};
+use convoke_model::{AnswerOrigin, RunId};
 use convoke_plan::Plan;
 use convoke_view::Outline;
 use std::sync::Arc;
@@ -138,9 +138,5 @@ fn history(state: &StateDir, run: &RunId, begins: u64) -> History {
 /// A view that cannot read a text now shows none.
 pub fn texts(state: &StateDir, run: &RunId) -> Texts {
     let (state, run) = (state.clone(), run.clone());
-    Box::new(move |payload| match payload {
-        Payload::Inline(text) => Some(text.clone()),
-        Payload::Blob { digest, .. } => Reader::open(&state, &run).ok()?.blob(digest).ok()?,
-        Payload::Gathered => None,
-    })
+    Box::new(move |payload| payload.text(|digest| Reader::open(&state, &run).ok()?.blob(digest).ok()?))
 }

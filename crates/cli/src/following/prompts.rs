@@ -5,8 +5,8 @@
 
 use crate::changes;
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{Blob, Digest, Event, JsonText, RunId, Stamped, TaskId, Work};
-use convoke_schedule::{Outputs, Scheduler, replayable};
+use convoke_model::{Digest, Event, RunId, Stamped, TaskId, Work};
+use convoke_schedule::{Scheduler, StoredOutputs, replayable};
 use convoke_telemetry::spans::{Prompt, Prompts};
 use std::sync::Arc;
 
@@ -16,18 +16,6 @@ pub struct StoredPrompts {
     run: RunId,
     reader: Option<Reader>,
     scheduler: Option<Scheduler>,
-}
-
-/// The blobs of the run, as the scheduler reads them.
-struct Kept<'a>(&'a Reader);
-
-impl Outputs for Kept<'_> {
-    fn get(&self, digest: &Digest) -> Option<JsonText> {
-        self.0.blob(digest).ok().flatten()
-    }
-
-    /// Looking back decides nothing, so there is nothing to store.
-    fn put(&self, _blob: Blob) {}
 }
 
 impl StoredPrompts {
@@ -72,7 +60,9 @@ impl Prompts for StoredPrompts {
 
     fn prompt(&mut self, task: &TaskId) -> Option<Prompt> {
         let (scheduler, reader) = (self.scheduler.as_ref()?, self.reader.as_ref()?);
-        let assignment = scheduler.view(&Kept(reader)).assignment(scheduler.find(task)?).ok()?;
+        let blob = |digest: &Digest| reader.blob(digest).ok().flatten();
+        let outputs = StoredOutputs(&blob);
+        let assignment = scheduler.view(&outputs).assignment(scheduler.find(task)?).ok()?;
         match assignment.work {
             Work::Agent(call) => Some(Prompt { system: call.system, prompt: call.prompt }),
             Work::Program(call) => Some(Prompt { system: call.agent.system, prompt: call.agent.prompt }),

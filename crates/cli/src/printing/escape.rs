@@ -5,6 +5,7 @@
 //! escape character is written as a mark that no other process can know ([`own`]).
 
 use convoke_model::is_control;
+pub use convoke_model::json_without_controls as json;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
@@ -27,11 +28,6 @@ pub fn text(text: &str) -> Cow<'_, str> {
 /// One line: a line break from elsewhere must not begin a line that looks like ours.
 pub fn line(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)
-}
-
-/// A JSON text with `\uXXXX` for every control character. They stand inside of strings only, so the value is the same.
-pub fn json(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| c == '\n', |c, out| out.push_str(&format!("\\u{:04x}", c as u32)))
 }
 
 /// A sequence of our own, such as a colour: it reaches the terminal as it is.
@@ -57,17 +53,13 @@ pub fn columns(text: &str) -> usize {
 }
 
 fn shown(text: &str, may_pass: fn(char) -> bool) -> Cow<'_, str> {
-    replaced(text, may_pass, |c, out| out.extend(c.escape_default()))
-}
-
-fn replaced(text: &str, may_pass: fn(char) -> bool, instead: fn(char, &mut String)) -> Cow<'_, str> {
     let is_kept = |c: char| !is_control(c) || may_pass(c);
     if text.chars().all(is_kept) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_kept(c) { out.push(c) } else { instead(c, &mut out) }
+        if is_kept(c) { out.push(c) } else { out.extend(c.escape_default()) }
     }
     Cow::Owned(out)
 }

@@ -37,7 +37,7 @@ impl Tally {
         scenario: &Scenario,
         usual: &Usual,
         deaths: &[Death],
-        kept: &mut Kept,
+        kept: &mut PlayRecord,
     ) -> Option<Driver> {
         let name = named(deaths);
         self.plays += 1;
@@ -48,7 +48,7 @@ impl Tally {
     }
 
     /// Whether these deaths were played before, as the file says.
-    pub fn knows(&mut self, deaths: &[Death], kept: &Kept) -> bool {
+    pub fn knows(&mut self, deaths: &[Death], kept: &PlayRecord) -> bool {
         let Some(died_at) = kept.played.get(&named(deaths)).cloned() else { return false };
         self.plays += 1;
         self.count(&died_at);
@@ -90,7 +90,7 @@ fn play(scenario: &Scenario, usual: &Usual, deaths: &[Death]) -> Driver {
 
 /// What is kept of one scenario.
 #[derive(Default)]
-pub struct Kept {
+pub struct PlayRecord {
     file: Option<File>,
     /// By the deaths of a play, the places at which a process has died in it.
     played: BTreeMap<String, Vec<String>>,
@@ -98,25 +98,26 @@ pub struct Kept {
     pub is_whole: bool,
 }
 
-impl Kept {
+impl PlayRecord {
     /// Of a scenario; nothing without a folder.
-    pub fn of(scenario: &str) -> Kept {
-        let Some(path) = Kept::path(scenario) else { return Kept::default() };
-        let kept = Kept::read(scenario);
+    pub fn of(scenario: &str) -> PlayRecord {
+        let Some(path) = PlayRecord::path(scenario) else { return PlayRecord::default() };
+        let kept = PlayRecord::read(scenario);
         let begin = !kept.is_there();
         let open = OpenOptions::new().create(true).append(!begin).write(true).truncate(begin).open(&path);
         let mut file = open.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         if begin {
             writeln!(file, "{}", build()).expect("the folder can be written");
         }
-        Kept { file: Some(file), ..kept }
+        PlayRecord { file: Some(file), ..kept }
     }
 
     /// What is known of a scenario.
-    pub fn read(scenario: &str) -> Kept {
-        let text = Kept::path(scenario).and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
-        let Some(lines) = text.strip_prefix(&build()) else { return Kept::default() };
-        let mut kept = Kept::default();
+    pub fn read(scenario: &str) -> PlayRecord {
+        let text =
+            PlayRecord::path(scenario).and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        let Some(lines) = text.strip_prefix(&build()) else { return PlayRecord::default() };
+        let mut kept = PlayRecord::default();
         kept.played.insert(String::new(), Vec::new());
         for line in lines.lines().filter(|line| !line.is_empty()) {
             match line.split_once(' ') {

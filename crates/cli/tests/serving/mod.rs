@@ -1,5 +1,6 @@
 //! A server under test and a client that sends what it is told, also what no browser would.
 
+use convoke_model::is_control;
 use crate::support::World;
 use crate::support::process::{PATIENCE, Process};
 use serde_json::Value;
@@ -163,7 +164,10 @@ impl Listening {
                 None => return Some(told),
                 Some(("event", event)) => told.event = event.to_owned(),
                 Some(("id", id)) => told.id = Some(id.to_owned()),
-                Some(("data", data)) => told.data = serde_json::from_str(data).unwrap(),
+                Some(("data", data)) => {
+                    assert_eq!(data.find(is_control), None, "a terminal would obey this: {data:?}");
+                    told.data = serde_json::from_str(data).unwrap();
+                }
                 Some(other) => panic!("{other:?}"),
             }
         }

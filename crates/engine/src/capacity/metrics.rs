@@ -3,6 +3,7 @@
 //! Attempts and calls are told apart: one attempt may hold several permits at once (its own, and those of its call), and a reader
 //! compares these numbers with what a service sees. What has happened over the whole run, also before a resume, is in its events.
 
+use crate::reporting::summary::Latency;
 use convoke_failpoint::failpoint;
 use convoke_govern::Metrics as Governed;
 use convoke_journal::{StateDir, replace_private};
@@ -10,7 +11,6 @@ use convoke_model::RunId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Numbers about a live run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,10 +39,8 @@ pub struct Metrics {
     pub overflowed: u64,
     /// Demands that a budget could not pay.
     pub unpaid: u64,
-    /// Half of all grants waited no longer than this.
-    pub wait_p50: Duration,
-    /// Nineteen of twenty waited no longer.
-    pub wait_p95: Duration,
+    /// How long grants waited, in milliseconds.
+    pub wait_ms: Latency,
 }
 
 impl Metrics {
@@ -106,8 +104,7 @@ impl Metrics {
             refused: governed.refused,
             overflowed: governed.overflowed,
             unpaid: governed.unpaid,
-            wait_p50: governed.wait_p50,
-            wait_p95: governed.wait_p95,
+            wait_ms: Latency::new(governed.wait_p50, governed.wait_p95),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The part in which two texts differ, with a little around it.
 
+use convoke_model::excerpt::{first_chars, last_chars, one_line};
+
 /// Characters that are shown before and behind what differs.
 const AROUND: usize = 30;
 /// Characters of a differing part that are shown.
@@ -11,7 +13,7 @@ pub fn parting(old: &str, new: &str) -> (String, String) {
     let (old_rest, new_rest) = (&old[before..], &new[before..]);
     let after = common(old_rest.chars().rev(), new_rest.chars().rev());
     let after = whole_word(old_rest, new_rest, after);
-    (shown(old, before, after), shown(new, before, after))
+    (around(old, before, after), around(new, before, after))
 }
 
 /// Bytes that two texts have in common at their beginning.
@@ -37,18 +39,15 @@ fn whole_word(old: &str, new: &str, after: usize) -> usize {
     }
 }
 
-fn shown(text: &str, before: usize, after: usize) -> String {
-    let end = text.len() - after;
-    let start = text[..before].char_indices().rev().nth(AROUND - 1).map_or(0, |(at, _)| at);
-    let stop = text[end..].char_indices().nth(AROUND).map_or(text.len(), |(at, _)| end + at);
-    let middle = &text[before..end];
-    let cut = middle.char_indices().nth(MOST).map(|(at, _)| at);
-    let (middle, stop) = cut.map_or((middle, stop), |at| (&middle[..at], text.len()));
-    let behind = if cut.is_some() { "" } else { &text[end..stop] };
-    let lead = if start > 0 { "…" } else { "" };
-    let tail = if cut.is_some() || stop < text.len() { "…" } else { "" };
-    let words = format!("{lead}{}{middle}{behind}{tail}", &text[start..before]);
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
+fn around(text: &str, before: usize, after: usize) -> String {
+    let (middle, rest) = text[before..].split_at(text.len() - after - before);
+    let lead = last_chars(&text[..before], AROUND);
+    let part = first_chars(middle, MOST);
+    let is_cut = part.len() < middle.len();
+    let behind = if is_cut { "" } else { first_chars(rest, AROUND) };
+    let from = if lead.len() < before { "…" } else { "" };
+    let to = if is_cut || behind.len() < rest.len() { "…" } else { "" };
+    one_line(&format!("{from}{lead}{part}{behind}{to}"))
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ mod result;
 mod start;
 mod story;
 mod tell;
+mod totals;
+mod wording;
 
 pub use excerpt::parting;
 pub use result::{

@@ -3,7 +3,6 @@
 use super::Side;
 use super::definition::limits;
 use super::result::{Cause, Change, Kind};
-use super::story::Values;
 use convoke_model::{Event, GOAL, RunStarted};
 use serde_json::{Map, Value};
 
@@ -70,7 +69,7 @@ fn first<'a>(side: &Side<'a>) -> Option<&'a RunStarted> {
 }
 
 fn inputs(side: &Side<'_>, run: &RunStarted) -> Map<String, Value> {
-    match Values(side.blob).text(&run.inputs).map(|text| text.value()) {
+    match run.inputs.text(side.blob).map(|text| text.value()) {
         Some(Value::Object(inputs)) => inputs,
         _ => Map::new(),
     }

@@ -9,11 +9,10 @@ use crate::error::EngineError;
 use convoke_agent::{Account, Message, Role};
 use convoke_model::hash::OrderedMap;
 use convoke_model::{
-    Blob, Cause, ChildSpec, Digest, Event, Failure, GoalDecided, JsonText, Payload, Stamped, TakenFrom,
-    TaskId,
+    Cause, ChildSpec, Digest, Event, Failure, GoalDecided, Payload, Stamped, TakenFrom, TaskId,
 };
 use convoke_plan::{NodeIx, WorkflowIx};
-use convoke_schedule::{Outputs, Scheduler, replayable};
+use convoke_schedule::{Scheduler, StoredOutputs, replayable};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -74,9 +73,9 @@ pub enum What {
     /// An attempt was asked.
     Asked,
     /// The agent said something on its way.
-    Said,
+    AgentMessage,
     /// The agent was told something on its way.
-    Told,
+    UserMessage,
     /// A tool gave a result.
     ToolGave,
     /// The tools on offer were settled.
@@ -139,7 +138,8 @@ impl What {
         use What::*;
         matches!(
             self,
-            Said | ToolGave
+            AgentMessage
+                | ToolGave
                 | ToolsSettled
                 | Answered
                 | AttemptFailed
@@ -155,34 +155,11 @@ impl What {
     }
 }
 
-/// The values of a run, read only.
-pub struct Values<'a>(pub &'a dyn Fn(&Digest) -> Option<JsonText>);
-
-impl Outputs for Values<'_> {
-    fn get(&self, digest: &Digest) -> Option<JsonText> {
-        (self.0)(digest)
-    }
-
-    /// Looking back decides nothing, so there is nothing to store.
-    fn put(&self, _: Blob) {}
-}
-
-impl Values<'_> {
-    /// The text of a payload; `None` for what is made of other outputs.
-    pub fn text(&self, payload: &Payload) -> Option<JsonText> {
-        match payload {
-            Payload::Inline(text) => Some(text.clone()),
-            Payload::Blob { digest, .. } => self.get(digest),
-            Payload::Gathered => None,
-        }
-    }
-}
-
 /// Folds the events that still count to stories.
 pub fn fold(side: &Side<'_>) -> Result<Story, EngineError> {
     let mut folding = Folding {
         scheduler: Scheduler::new(side.plan.clone()),
-        values: Values(side.blob),
+        values: StoredOutputs(side.blob),
         story: Story::default(),
         folder: String::new(),
     };
@@ -194,10 +171,10 @@ pub fn fold(side: &Side<'_>) -> Result<Story, EngineError> {
 }
 
 /// The event of an attempt's start, and the fields of what it was asked.
-pub type Asked = (u64, Map<String, Value>);
+pub type AttemptFields = (u64, Map<String, Value>);
 
 /// The fields of what attempts were asked that start with these events, in their order.
-pub fn asks(side: &Side<'_>, wanted: &[u64]) -> Result<Vec<Asked>, EngineError> {
+pub fn asks(side: &Side<'_>, wanted: &[u64]) -> Result<Vec<AttemptFields>, EngineError> {
     let mut found = Vec::new();
     let Some(last) = wanted.iter().max() else { return Ok(found) };
     let (mut scheduler, mut folder) = (Scheduler::new(side.plan.clone()), String::new());
@@ -206,7 +183,7 @@ pub fn asks(side: &Side<'_>, wanted: &[u64]) -> Result<Vec<Asked>, EngineError> 
         match &stamped.event {
             Event::RunStarted(started) => folder.clone_from(&started.folder),
             Event::AttemptStarted { task, .. } if wanted.contains(&stamped.seq) => {
-                found.push((stamped.seq, asked(&scheduler, &Values(side.blob), task, &folder)));
+                found.push((stamped.seq, asked(&scheduler, &StoredOutputs(side.blob), task, &folder)));
             }
             _ => {}
         }
@@ -219,7 +196,12 @@ pub fn asks(side: &Side<'_>, wanted: &[u64]) -> Result<Vec<Asked>, EngineError> 
 }
 
 /// What the next attempt of a task is asked.
-fn asked(scheduler: &Scheduler, values: &Values<'_>, task: &TaskId, folder: &str) -> Map<String, Value> {
+fn asked(
+    scheduler: &Scheduler,
+    values: &StoredOutputs<'_>,
+    task: &TaskId,
+    folder: &str,
+) -> Map<String, Value> {
     let assignment = scheduler.find(task).map(|task| scheduler.view(values).assignment(task));
     match assignment {
         Some(Ok(assignment)) => ask::fields(&assignment, folder),
@@ -230,7 +212,7 @@ fn asked(scheduler: &Scheduler, values: &Values<'_>, task: &TaskId, folder: &str
 
 struct Folding<'a> {
     scheduler: Scheduler,
-    values: Values<'a>,
+    values: StoredOutputs<'a>,
     story: Story,
     folder: String,
 }
@@ -387,7 +369,7 @@ impl Folding<'_> {
     }
 
     fn turn(&mut self, task: &TaskId, seq: u64, piece: &Payload) {
-        let accounts = self.values.text(piece).and_then(|text| Account::read(&[text])).unwrap_or_default();
+        let accounts = piece.text(self.values.0).and_then(|text| Account::read(&[text])).unwrap_or_default();
         for message in accounts.iter().flat_map(|account| &account.messages) {
             let item = Item { seq, what: what_is(message), value: value_of(message) };
             self.of(task).steps.push(item);
@@ -427,8 +409,8 @@ pub fn value_of(message: &Message) -> Digest {
 pub fn what_is(message: &Message) -> What {
     match message.role {
         Role::Tool => What::ToolGave,
-        Role::Assistant => What::Said,
-        _ => What::Told,
+        Role::Assistant => What::AgentMessage,
+        _ => What::UserMessage,
     }
 }
 

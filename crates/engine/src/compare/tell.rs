@@ -4,17 +4,18 @@ use super::Side;
 use super::definition::Definitions;
 use super::divergence::Divergence;
 use super::explain::{Verdict, event_at};
-use super::result::{
-    Cause, Change, Comparison, Consequence, Kind, RunTotals, Since, TaskTotals, Totals, task_name,
-};
+use super::result::{Cause, Change, Comparison, Consequence, Kind, Since, task_name};
 use super::start::{Started, text};
-use super::story::{self, Item, Story, Values, What, what_is};
+use super::story::{self, Item, Story, What, what_is};
+use super::totals::{run_totals, task_totals};
+use super::wording::{alone, same};
 use crate::error::EngineError;
-use crate::report::{self, RunReport, TaskReport};
+use crate::report;
 use convoke_agent::Account;
 use convoke_model::excerpt::clipped;
 use convoke_model::hash::HashMap;
 use convoke_model::{Event, Payload, TaskId};
+use convoke_schedule::StoredOutputs;
 use serde_json::{Map, Value, json};
 
 /// Consequences whose texts are told.
@@ -373,9 +374,9 @@ impl<'a> Telling<'a> {
         if item.what == What::Asked {
             return asks[side].get(&item.seq).cloned().unwrap_or_default();
         }
-        let values = Values(self.sides[side].blob);
+        let values = StoredOutputs(self.sides[side].blob);
         let payload = |name: &str, payload: &Payload| {
-            spread(name, values.text(payload).map(|text| text.value()).unwrap_or_default())
+            spread(name, payload.text(values.0).map(|text| text.value()).unwrap_or_default())
         };
         let one = |name: &str, value: Value| Map::from_iter([(name.to_owned(), value)]);
         match event_at(self.sides[side].events, item.seq) {
@@ -458,15 +459,15 @@ fn spread(name: &str, value: Value) -> Map<String, Value> {
 }
 
 /// The message of a conversation that an item stands for.
-fn message(values: &Values<'_>, piece: &Payload, item: Item) -> Map<String, Value> {
-    let accounts = values.text(piece).and_then(|text| Account::read(&[text])).unwrap_or_default();
+fn message(values: &StoredOutputs<'_>, piece: &Payload, item: Item) -> Map<String, Value> {
+    let accounts = piece.text(values.0).and_then(|text| Account::read(&[text])).unwrap_or_default();
     let mut messages = accounts.iter().flat_map(|account| &account.messages);
     let found =
         messages.find(|message| what_is(message) == item.what && story::value_of(message) == item.value);
     let Some(message) = found else { return Map::new() };
     let name = match (&message.result_of, item.what) {
         (Some(of), _) => format!("result of {}", of.name),
-        (None, What::Said) => "said".to_owned(),
+        (None, What::AgentMessage) => "said".to_owned(),
         (None, _) => "told".to_owned(),
     };
     let calls: Vec<String> =
@@ -479,117 +480,4 @@ fn message(values: &Values<'_>, piece: &Payload, item: Item) -> Map<String, Valu
 fn clipped_change(change: Change) -> Change {
     let clip = |text: String| clipped(&text, MOST_VALUE);
     Change { field: change.field, before: change.before.map(clip), after: change.after.map(clip) }
-}
-
-/// Both runs have it, with different values.
-fn same(what: What) -> &'static str {
-    match what {
-        What::Begun => "it began with other inputs",
-        What::FannedOut => "it got other items",
-        What::Merged => "it merges other outputs, or in another order",
-        What::Spawned => "it made other children",
-        What::Decided => "something else was decided about it",
-        What::Asked => "it was asked something else",
-        What::Said => "the model said something else on its way",
-        What::Told => "the model was told something else on its way",
-        What::ToolGave => "a tool gave another result",
-        What::ToolsSettled => "other tools were on offer",
-        What::Answered => "it gave another output for the same input",
-        What::Set => "a person set another output",
-        What::AttemptFailed => "it failed in another way",
-        What::GateOpened => "a person was asked something else",
-        What::GateAnswered => "a person answered something else",
-        What::Succeeded => "its output is another one",
-        What::Failed => "it failed in another way",
-        What::Skipped | What::Cancelled => "it was stopped for another reason",
-        What::Routed => "its branch went on elsewhere",
-        What::Missed => "other outputs are missing",
-        What::PhaseDecided => "it was decided otherwise whether the phase starts",
-        What::StateChanged => "the phase changed the state otherwise",
-        What::Announced => "something else was announced",
-        What::FilesSeen => "other files were there",
-        What::ProjectSeen => "the context of the project is another one",
-        What::Guided => "other guidance was given",
-        What::BudgetSpent => "another budget was spent",
-        What::Ending => "the workflow ended early in another way",
-        What::Hook => "a hook said something else",
-        What::Finished => "the run ended with another result",
-        What::Suspended | What::Lost | What::Retried | What::StopRequested => "it differs",
-    }
-}
-
-/// Only one run has it at this place.
-fn alone(what: What) -> &'static str {
-    match what {
-        What::Begun => "it began",
-        What::FannedOut => "it got items",
-        What::Merged => "it merged",
-        What::Spawned => "it made a child",
-        What::Decided => "it was decided about",
-        What::Asked => "it was asked",
-        What::Said => "the model went on",
-        What::Told => "the model was told something",
-        What::ToolGave => "a tool gave a result",
-        What::ToolsSettled => "tools were settled",
-        What::Answered => "it answered",
-        What::Set => "a person set its output",
-        What::AttemptFailed => "an attempt failed",
-        What::Suspended => "an attempt waited",
-        What::Lost => "an attempt was lost",
-        What::Retried => "it was tried again",
-        What::GateOpened => "a person was asked",
-        What::GateAnswered => "a person answered",
-        What::Succeeded => "it succeeded",
-        What::Failed => "it failed",
-        What::Skipped => "it was skipped",
-        What::Cancelled => "it was stopped",
-        What::Routed => "its branch went on",
-        What::Missed => "outputs were missing",
-        What::PhaseDecided => "it was decided whether the phase starts",
-        What::StateChanged => "the phase changed the state",
-        What::Announced => "something was announced",
-        What::FilesSeen => "files were looked for",
-        What::ProjectSeen => "the context of the project was read",
-        What::Guided => "guidance was given",
-        What::StopRequested => "the run was asked to stop",
-        What::BudgetSpent => "a budget was spent",
-        What::Ending => "the workflow ended early",
-        What::Hook => "a hook said something",
-        What::Finished => "the run ended",
-    }
-}
-
-fn run_totals(side: &Side<'_>, report: &RunReport) -> RunTotals {
-    let last = side.events.last().map(|stamped| stamped.at).unwrap_or_default();
-    let (from, until) = (report.started_at.unwrap_or_default(), report.finished_at.unwrap_or(last));
-    let attempts = report.tasks.values().map(|task| task.attempts.len() as u32).sum();
-    let ms = report.absences.worked(from, until).as_millis() as u64;
-    let started = report.started.as_ref();
-    RunTotals {
-        run: started.map(|started| started.run.clone()),
-        workflow: started.map(|started| started.workflow.clone()).unwrap_or_default(),
-        status: report.status,
-        events: side.events.len() as u64,
-        totals: Totals { attempts, ms, usage: report.usage },
-    }
-}
-
-fn task_totals(reports: &[RunReport; 2]) -> Vec<TaskTotals> {
-    let [old, new] = reports;
-    let added = new.tasks.keys().filter(|task| !old.tasks.contains_key(*task));
-    let totals = |report: &RunReport, task: &TaskReport| {
-        let (from, until) = (task.started_at.unwrap_or_default(), task.ended_at.or(task.started_at));
-        let ms = report.absences.worked(from, until.unwrap_or_default()).as_millis() as u64;
-        Totals { attempts: task.attempts.len() as u32, ms, usage: task.usage }
-    };
-    let pair = |task: &TaskId| TaskTotals {
-        task: task.clone(),
-        totals: [0, 1].map(|side| Some(totals(&reports[side], reports[side].tasks.get(task)?))),
-    };
-    let paid = |totals: &Option<Totals>| totals.map(|totals| (totals.attempts, totals.usage));
-    let all = old.tasks.keys().chain(added).map(pair);
-    let mut tasks: Vec<TaskTotals> =
-        all.filter(|both| paid(&both.totals[0]) != paid(&both.totals[1])).collect();
-    tasks.sort_by(|a, b| a.task.cmp(&b.task));
-    tasks
 }

@@ -37,6 +37,14 @@ pub struct Latency {
     pub p95: f64,
 }
 
+impl Latency {
+    /// These times, in milliseconds to the microsecond.
+    pub fn new(p50: Duration, p95: Duration) -> Latency {
+        let millis = |time: Duration| time.as_micros() as f64 / 1e3;
+        Latency { p50: millis(p50), p95: millis(p95) }
+    }
+}
+
 impl Summary {
     /// The numbers of a run.
     pub fn of(report: &RunReport, events: &[Stamped]) -> Summary {
@@ -98,9 +106,9 @@ fn latency(mut times: Vec<Duration>) -> Option<Latency> {
     times.sort_unstable();
     let at = |part: f64| {
         let place = (times.len() as f64 * part).ceil() as usize;
-        times.get(place.saturating_sub(1)).map(|time| time.as_secs_f64() * 1e3)
+        times.get(place.saturating_sub(1)).copied()
     };
-    Some(Latency { p50: at(0.5)?, p95: at(0.95)? })
+    Some(Latency::new(at(0.5)?, at(0.95)?))
 }
 
 #[cfg(test)]
@@ -129,6 +137,12 @@ mod tests {
     fn fails(task: &str) -> Event {
         let (failure, usage) = (Failure::new(Class::Transient, "no"), Usage { calls: 1, ..Usage::default() });
         Event::AttemptFailed { task: id(task), attempt: 1, failure, usage, partial: None }
+    }
+
+    #[test]
+    fn times_are_told_to_the_microsecond() {
+        let told = Latency::new(Duration::from_nanos(813_000), Duration::from_nanos(1_234_567_891));
+        assert_eq!(serde_json::to_string(&told).unwrap(), r#"{"p50":0.813,"p95":1234.567}"#);
     }
 
     #[test]

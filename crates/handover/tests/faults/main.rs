@@ -82,8 +82,8 @@ struct Trouble {
     attempts: usize,
     /// The faults of each claimant's connections, in order; further connections have none.
     claimants: Vec<Vec<Fault>>,
-    /// The first claimant dies after so many milliseconds.
-    dies_after: Option<u64>,
+    /// The first claimant dies when so many attempts have begun, if so many do.
+    dies_after: Option<usize>,
 }
 
 fn faults() -> impl Strategy<Value = Fault> {
@@ -99,7 +99,7 @@ fn faults() -> impl Strategy<Value = Fault> {
 
 fn troubles() -> impl Strategy<Value = Trouble> {
     let claimants = prop::collection::vec(prop::collection::vec(faults(), 0..6), 1..4);
-    (1..16usize, claimants, prop::option::of(0..60u64))
+    (1..16usize, claimants, prop::option::of(0..16usize))
         .prop_map(|(attempts, claimants, dies_after)| Trouble { attempts, claimants, dies_after })
 }
 
@@ -111,12 +111,20 @@ async fn every_attempt_is_performed_once_or_lost(trouble: Trouble) {
     }
     let names: Vec<String> = (0..trouble.attempts).map(|number| format!("t{number}")).collect();
     let attempts = futures::future::join_all(names.iter().map(|name| world.attempt(name)));
+    let mut attempts = std::pin::pin!(attempts);
     let dies = async {
-        let Some(after) = trouble.dies_after else { return };
-        tokio::time::sleep(Duration::from_millis(after)).await;
-        drop(claimants.remove(0));
+        match trouble.dies_after {
+            Some(after) => world.until_begun(after).await,
+            None => std::future::pending().await,
+        }
     };
-    let (ends, ()) = tokio::join!(attempts, dies);
+    let ends = tokio::select! {
+        ends = &mut attempts => ends,
+        () = dies => {
+            drop(claimants.remove(0));
+            attempts.await
+        }
+    };
     for (name, (end, link)) in names.iter().zip(&ends) {
         let begun = world.begun(name);
         assert!(begun.len() <= 1, "{name} was performed by {begun:?}");

@@ -21,7 +21,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
-use tokio::time::sleep;
+use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -42,6 +43,18 @@ struct Ledger {
     processes: AtomicU32,
     /// Attempts wait with a call under way.
     holding: AtomicBool,
+    /// Something of the above has changed, or a link holds more.
+    changed: watch::Sender<()>,
+}
+
+impl Ledger {
+    /// Waits until this is so. It is asked again after each change.
+    async fn until(&self, is_so: impl Fn() -> bool) {
+        let mut changed = self.changed.subscribe();
+        while !is_so() {
+            changed.changed().await.expect("the ledger is there");
+        }
+    }
 }
 
 /// An owner without slots of its own, and the folder in which claimants find it.
@@ -101,15 +114,16 @@ impl World {
             Claimant::new(run_folder, table, LocalSlots::new(4), Arc::new(Host(self.ledger.clone())))
                 .with_step_timeout(self.timeouts.step);
         let work = AbortOnDropHandle::new(tokio::spawn(Arc::new(claimant).work(None)));
+        // The table is memory that processes share: there is no event to wait for.
         while self.table.spare_elsewhere() == before {
-            sleep(Duration::from_millis(1)).await;
+            yield_now().await;
         }
         Working { _work: work, _relay: relay }
     }
 
     /// Has the owner perform an attempt, and answers with its end and the link that it spoke on.
     pub async fn attempt(&self, name: &str) -> (AttemptEnd, Arc<Link>) {
-        let link = Arc::<Link>::default();
+        let link = Arc::new(Link::of(&self.ledger));
         self.links.lock().unwrap().insert(name.to_owned(), link.clone());
         let work = self.owner.executor().attempt(assignment(name), link.clone(), CancellationToken::new());
         (work.await, link)
@@ -122,9 +136,13 @@ impl World {
 
     pub async fn until_a_call_is_held(&self, name: &str) {
         let held = || self.links.lock().unwrap().get(name).is_some_and(|link| link.held() > 0);
-        while !held() {
-            sleep(Duration::from_millis(1)).await;
-        }
+        self.ledger.until(held).await;
+    }
+
+    /// Waits until so many attempts have begun, wherever.
+    pub async fn until_begun(&self, count: usize) {
+        let begun = || self.ledger.begun.lock().unwrap().values().map(Vec::len).sum::<usize>() >= count;
+        self.ledger.until(begun).await;
     }
 
     /// Where the attempt was begun, in order.
@@ -229,6 +247,7 @@ impl Executor for Performing {
     ) -> BoxFuture<'static, AttemptEnd> {
         let name = assignment.task.to_string();
         self.ledger.begun.lock().unwrap().entry(name.clone()).or_default().push(self.place);
+        self.ledger.changed.send_replace(());
         let process = self.ledger.processes.fetch_add(1, Ordering::SeqCst) + 1;
         let holding = self.ledger.holding.load(Ordering::SeqCst);
         Box::pin(async move {
@@ -262,7 +281,10 @@ async fn perform(name: &str, link: &dyn EngineLink, holding: bool) -> Result<Jso
     if holding {
         std::future::pending::<()>().await;
     }
-    sleep(Duration::from_millis(2)).await;
+    // Others have their turn while the call is under way.
+    for _ in 0..8 {
+        yield_now().await;
+    }
     link.settle(permit, &Usage::default(), None);
     let record = TurnRecord::new(JsonText::of(&name), Vec::new(), Usage::default());
     link.record(record).await?;
@@ -270,8 +292,8 @@ async fn perform(name: &str, link: &dyn EngineLink, holding: bool) -> Result<Jso
 }
 
 /// The engine's end of one attempt's link.
-#[derive(Default)]
 pub struct Link {
+    ledger: Arc<Ledger>,
     held: Arc<AtomicU32>,
     settled: AtomicU32,
     recorded: AtomicU32,
@@ -288,6 +310,11 @@ impl Drop for Held {
 }
 
 impl Link {
+    fn of(ledger: &Arc<Ledger>) -> Link {
+        let (held, settled, recorded) = Default::default();
+        Link { ledger: ledger.clone(), held, settled, recorded, processes: Mutex::default() }
+    }
+
     /// Permits that are out.
     pub fn held(&self) -> u32 {
         self.held.load(Ordering::SeqCst)
@@ -310,6 +337,7 @@ impl Link {
 impl Admission for Link {
     fn admit(&self, _call: CallDemand) -> BoxFuture<'_, Result<Admitted, Failure>> {
         self.held.fetch_add(1, Ordering::SeqCst);
+        self.ledger.changed.send_replace(());
         let permit = CallPermit::holding(Held(self.held.clone()));
         Box::pin(std::future::ready(Ok(Admitted::Go(permit))))
     }

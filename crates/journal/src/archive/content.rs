@@ -1,7 +1,7 @@
 //! What an export holds besides the journal: a manifest, the messages that wait, and the log.
 
 use crate::Error;
-use crate::inbox::Kept;
+use crate::inbox::InboxRow;
 use crate::sqlite::refusal;
 use crate::state::private_file;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
@@ -40,7 +40,7 @@ const LONGEST: i64 = 1 << 16;
 pub(super) fn add(
     copy: &Path,
     manifest: &Manifest,
-    messages: &[Kept],
+    messages: &[InboxRow],
     log: Option<File>,
 ) -> Result<(), Error> {
     let fail = |error| refusal(copy, error);
@@ -105,12 +105,12 @@ impl<'a> Content<'a> {
         manifest.ok_or_else(|| self.refuse("its manifest cannot be read"))
     }
 
-    pub fn messages(&self) -> Result<Vec<Kept>, Error> {
+    pub fn messages(&self) -> Result<Vec<InboxRow>, Error> {
         let query = || {
             let mut statement =
                 self.connection.prepare("SELECT id, at, body FROM archive_messages ORDER BY place")?;
             let kept = statement
-                .query_map([], |row| Ok(Kept { id: row.get(0)?, at: row.get(1)?, body: row.get(2)? }))?;
+                .query_map([], |row| Ok(InboxRow { id: row.get(0)?, at: row.get(1)?, body: row.get(2)? }))?;
             kept.collect::<rusqlite::Result<Vec<_>>>()
         };
         query().map_err(|error| self.refuse(&error.to_string()))

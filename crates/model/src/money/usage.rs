@@ -67,6 +67,11 @@ impl Usage {
         (self.unpriced_calls == 0).then(|| self.known_cost_usd())
     }
 
+    /// Whether a part of the cost at least is known: some call had a price, or there was none to pay.
+    pub fn is_cost_known_in_part(&self) -> bool {
+        self.cost_micros > 0 || self.unpriced_calls == 0 || self.unpriced_calls < self.calls
+    }
+
     /// What is known of the cost, in US dollars: the least that was spent.
     pub fn known_cost_usd(&self) -> f64 {
         self.cost_micros as f64 / 1e6

@@ -91,6 +91,13 @@ pub fn first_line(text: &str, most: usize) -> String {
     marked(text.trim_end(), line)
 }
 
+/// The first line that is not blank, and the mark where another one follows.
+pub fn leading_line(text: &str) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default().trim_end();
+    if lines.next().is_some() { format!("{first} {MARK}") } else { first.to_owned() }
+}
+
 /// The head of a text that takes at most so many bytes, with the number of characters that are left out and how the rest
 /// is read; see [`read_by`].
 pub fn headed(text: &str, most: usize, way: impl Display) -> String {

@@ -1,7 +1,9 @@
 //! Which characters a terminal or an editor obeys instead of showing them.
 //!
 //! One definition for everything that prints: the command line shows such characters as escapes, and generated files
-//! quote them. How they are shown is decided there.
+//! quote them. How they are shown is decided there; JSON, which the command line and the server both write, has one form.
+
+use std::borrow::Cow;
 
 /// Whether a character is obeyed or hides how the text around it reads: C0 and C1 control characters, DEL, the
 /// bidirectional controls of Unicode, and its separators of lines and paragraphs.
@@ -10,6 +12,22 @@
 pub fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A JSON text with `\uXXXX` for every control character but line breaks. They stand inside of strings only, so the value is the same.
+pub fn json_without_controls(json: &str) -> Cow<'_, str> {
+    let is_raw = |c: char| c != '\n' && is_control(c);
+    if !json.contains(is_raw) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match is_raw(c) {
+            true => out.push_str(&format!("\\u{:04x}", c as u32)),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod phase_shapes;
 mod programs;
 mod provider;
 mod reduce;
+mod renewal;
 mod shapes;
 mod tooling;
 mod workspace;
@@ -40,6 +41,7 @@ pub use constraints::{Degrade, DegradeOf};
 pub use goal::goal_schema;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 pub use prices::{advice as price_advice, in_words as unpriced_words};
+pub use renewal::{name_budget, renew, with_addresses_of};
 
 pub use unpriced::{
     Unpriced, has_price, is_enforced, models_of, unpriced, unpriced_under_budgets, without_model,
@@ -138,16 +140,6 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     let plan = (diagnostics.len() == before).then_some(plan);
     sort(&mut diagnostics, path);
     Compiled { plan, diagnostics }
-}
-
-/// Prepares a stored plan for going on with what is chosen and configured now. It changes which model answers and how far the run may
-/// go, not what was asked: finished tasks stay finished.
-pub fn renew(plan: &mut Plan, options: &Options) {
-    if let Some(chosen) = &options.provider_override {
-        provider::ask_only(plan, &provider::addressed(options, chosen.clone()));
-    }
-    plan.bound_by(&options.caps);
-    settle(plan, options);
 }
 
 /// Gives agents the models that follow from their providers, and the windows and prices of those models.

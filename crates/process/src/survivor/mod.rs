@@ -128,9 +128,9 @@ impl Slot {
             return Ok(Standing::Lost("its record is gone"));
         };
         if fs::read(self.folder.join("boot")).ok().as_deref() != Some(boot().as_bytes()) {
-            // What was recorded durably before the machine was started anew still counts.
+            // What was recorded durably before the machine was restarted still counts.
             let recorded = Recorded::read(&self.folder)?;
-            return Ok(recorded.map_or(Standing::Lost("the machine was started anew"), Standing::Finished));
+            return Ok(recorded.map_or(Standing::Lost("the machine was restarted"), Standing::Finished));
         }
         for _ in 0..LOOKS {
             let is_held = is_held(&lock);

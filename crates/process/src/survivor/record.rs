@@ -51,7 +51,7 @@ impl Stream {
 }
 
 /// A stream as it was kept: its beginning, its end, and how many bytes are missing between them.
-pub type Kept = (Vec<u8>, Vec<u8>, u64);
+pub type StreamParts = (Vec<u8>, Vec<u8>, u64);
 
 impl Recorded {
     /// The record in a folder; `None` while there is none.
@@ -107,7 +107,7 @@ impl Recorded {
     }
 
     /// What the command wrote.
-    pub fn stream(&self, slot: &super::Slot, stream: Stream) -> io::Result<Kept> {
+    pub fn stream(&self, slot: &super::Slot, stream: Stream) -> io::Result<StreamParts> {
         let (total, half) = (self.totals[stream as usize], self.half.max(1));
         let file = File::open(slot.folder.join(stream.file()))?;
         let read = |at: u64, length: u64| {
@@ -127,7 +127,8 @@ impl Recorded {
     }
 }
 
-/// FNV, which needs neither memory nor a table.
+/// FNV-1a, which needs neither memory nor a table. Written here once more: the supervisor is a small program of its own within the
+/// process, and this crate depends on none of ours for one line (`convoke_model::fnv` is the same).
 fn checksum(bytes: &[u8]) -> u64 {
     bytes
         .iter()

@@ -140,7 +140,7 @@ fn a_lost_or_older_record_is_not_taken_for_one() {
     drop(slot.prepare(None, 8, LONG).unwrap());
     fs::write(slot.folder.join("started"), 1i32.to_le_bytes()).unwrap();
     fs::write(slot.folder.join("boot"), "another start").unwrap();
-    assert!(matches!(slot.look().unwrap(), Standing::Lost("the machine was started anew")));
+    assert!(matches!(slot.look().unwrap(), Standing::Lost("the machine was restarted")));
     fs::write(slot.folder.join("exit"), Recorded::bytes(256, false, 0, [0, 0], 4)).unwrap();
     assert!(matches!(slot.look().unwrap(), Standing::Finished(_)), "an end that was recorded still counts");
 }

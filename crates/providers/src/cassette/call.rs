@@ -127,7 +127,7 @@ impl Call {
 
 /// What decides the answer, in a fixed order and without secrets.
 pub fn normalised(request: &Request<'_>, scrubber: &Scrubber) -> Value {
-    let asked = Asked {
+    let asked = RequestIdentity {
         model: request.model,
         messages: request.messages,
         schema: request.schema,
@@ -150,7 +150,7 @@ pub fn identity(request: &Value) -> String {
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct RequestIdentity<'a> {
     model: &'a str,
     messages: &'a [Message],
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@
 
 use super::fingerprint::Fingerprint;
 use crate::fold::IllegalEvent;
-use crate::outputs::Outputs;
+use crate::outputs::StoredOutputs;
 use crate::resume::replayable;
 use crate::scheduler::Scheduler;
 use convoke_model::hash::HashMap;
@@ -86,7 +86,7 @@ impl Reusable {
             return;
         }
         let fingerprint =
-            before.find(task).and_then(|ix| before.view(&Written(&self.values)).fingerprint(ix));
+            before.find(task).and_then(|ix| before.view(&StoredOutputs(&self.values)).fingerprint(ix));
         if let Some(fingerprint) = fingerprint {
             let entry = Entry { task: task.clone(), fingerprint, output: None, usage: Usage::default() };
             self.entries.insert(task.clone(), entry);
@@ -149,24 +149,8 @@ impl Reusable {
 
     /// The output of one.
     pub(crate) fn text(&self, entry: &Entry) -> Option<JsonText> {
-        match entry.output.as_ref()? {
-            Payload::Inline(text) => Some(text.clone()),
-            Payload::Blob { digest, .. } => (self.values)(digest),
-            Payload::Gathered => None,
-        }
+        entry.output.as_ref()?.text(&self.values)
     }
-}
-
-/// The values of that run, as its scheduler reads them.
-struct Written<'a>(&'a Values);
-
-impl Outputs for Written<'_> {
-    fn get(&self, digest: &Digest) -> Option<JsonText> {
-        (self.0)(digest)
-    }
-
-    /// Looking back decides nothing, so there is nothing to store.
-    fn put(&self, _: convoke_model::Blob) {}
 }
 
 fn has_keys(task: &TaskId) -> bool {

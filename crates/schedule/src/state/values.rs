@@ -46,11 +46,7 @@ impl Values {
 impl View<'_> {
     /// The JSON text behind a payload; `None` for gathered ones and for blobs that are not to be had.
     pub(crate) fn read(&self, payload: &Payload) -> Option<JsonText> {
-        match payload {
-            Payload::Inline(text) => Some(text.clone()),
-            Payload::Blob { digest, .. } => self.outputs.get(digest),
-            Payload::Gathered => None,
-        }
+        payload.text(|digest| self.outputs.get(digest))
     }
 
     /// What a task gave, as templates see it.

@@ -32,12 +32,12 @@ pub fn planned(text: String) -> Arc<Plan> {
 
 /// Large values, and how often one was looked at.
 #[derive(Default)]
-pub struct Kept {
+pub struct Blobs {
     values: RefCell<HashMap<Digest, JsonText>>,
     pub reads: Cell<u64>,
 }
 
-impl Outputs for Kept {
+impl Outputs for Blobs {
     fn get(&self, digest: &Digest) -> Option<JsonText> {
         self.reads.set(self.reads.get() + 1);
         self.values.borrow().get(digest).cloned()
@@ -51,7 +51,7 @@ impl Outputs for Kept {
 /// A scheduler to which things happen, one after the other.
 pub struct Run {
     pub scheduler: Scheduler,
-    pub outputs: Kept,
+    pub outputs: Blobs,
     pub now: u64,
 }
 
@@ -80,7 +80,7 @@ impl Run {
             configuration: Default::default(),
             base: None,
         };
-        let mut run = Run { scheduler, outputs: Kept::default(), now: 0 };
+        let mut run = Run { scheduler, outputs: Blobs::default(), now: 0 };
         run.happens(Event::RunStarted(Box::new(started)));
         run
     }

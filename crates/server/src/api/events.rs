@@ -9,6 +9,7 @@ use axum::Json;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use convoke_journal::Reader;
+use convoke_model::excerpt::{first_chars, place_of};
 use convoke_model::{Event, Payload, Stamped, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -171,11 +172,7 @@ fn look_through(reader: &Reader, stamped: &Stamped, words: &str, found: &mut Fou
 
 fn texts(reader: &Reader, event: &Event) -> Vec<(&'static str, String)> {
     let value = |place, payload: &Payload| {
-        let text = match payload {
-            Payload::Inline(text) => Some(text.clone()),
-            Payload::Blob { digest, .. } => reader.blob(digest).ok().flatten(),
-            Payload::Gathered => None,
-        };
+        let text = payload.text(|digest| reader.blob(digest).ok().flatten());
         text.map(|text| (place, text.as_str().replace("\\n", " "))).into_iter().collect::<Vec<_>>()
     };
     match event {
@@ -199,8 +196,8 @@ fn excerpt(text: &str, words: &str) -> Option<String> {
     let wanted: Vec<char> = words.chars().collect();
     let at = small.windows(wanted.len()).position(|window| window == wanted)?;
     let from = at.saturating_sub(AROUND);
-    let piece: String = text.chars().skip(from).take(at - from + wanted.len() + AROUND).collect();
-    Some(piece)
+    let rest = &text[place_of(text, from)..];
+    Some(first_chars(rest, at - from + wanted.len() + AROUND).to_owned())
 }
 
 #[cfg(test)]

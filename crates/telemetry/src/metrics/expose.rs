@@ -103,7 +103,9 @@ impl Page {
             self.add(series::TASKS, &[label], totals.failed_tasks as f64);
             self.add(series::CALLS, &[label], totals.usage.calls as f64);
             self.tokens(series::TOKENS, &[label], &totals.usage);
-            self.add(series::COST, &[label], totals.usage.known_cost_usd());
+            if totals.usage.is_cost_known_in_part() {
+                self.add(series::COST, &[label], totals.usage.known_cost_usd());
+            }
             self.add(series::UNPRICED, &[label], totals.usage.unpriced_calls as f64);
             self.add(series::BUDGETS, &[label], totals.budgets as f64);
             totals.failures.iter().for_each(|(class, count)| *failures.entry(class).or_default() += count);

@@ -50,7 +50,7 @@ series! {
     TASKS = Counter "convoke_tasks_failed_total" "Tasks that failed for good, by workflow.";
     CALLS = Counter "convoke_model_calls_total" "Calls of models, by workflow.";
     TOKENS = Counter "convoke_tokens_total" "Tokens, by workflow and direction: input, output, cache_read, cache_write.";
-    COST = Counter "convoke_cost_dollars_total" "US dollars spent as far as they are known, by workflow.";
+    COST = Counter "convoke_cost_dollars_total" "US dollars spent as far as they are known, by workflow; nothing where no call had a price.";
     UNPRICED = Counter "convoke_unpriced_calls_total" "Calls of models whose cost is not known, by workflow.";
     MODEL_SECONDS = Histogram "convoke_model_call_duration_seconds" "How long calls of models took, by provider and model. Of runs that were traced.";
     MODEL_TOKENS = Counter "convoke_model_tokens_total" "Tokens by provider, model and direction. Of runs that were traced.";

@@ -4,7 +4,7 @@
 //! are added to those of its workflow that stay. Invariant: no counter ever goes down, as long as the file lives.
 
 use super::totals::{Growing, Totals};
-use convoke_follow::{Consumer, Delivered, Error, Fold, Follower, Lease, Since, Undelivered};
+use convoke_follow::{Consumer, Delivered, Error, Fold, Forwarder, Lease, Since, Undelivered};
 use convoke_journal::{Reader, StateDir, private_file};
 use convoke_model::RunId;
 use futures::future::BoxFuture;
@@ -74,9 +74,9 @@ impl Count {
     /// Counts what is new, unless another process does, and reads what is counted.
     pub async fn take(state: &StateDir) -> Result<Count, Error> {
         if let Some(lease) = Lease::take(state, NAME)? {
-            let mut follower = Follower::open(state, Counting::new(state), "metrics", Since::Ever, lease)?;
+            let mut forwarder = Forwarder::open(state, Counting::new(state), "metrics", Since::Ever, lease)?;
             loop {
-                let pass = follower.pass().await?;
+                let pass = forwarder.pass().await?;
                 if pass.undelivered.is_some() || pass.delivered == 0 {
                     break;
                 }

@@ -1,7 +1,7 @@
 //! Finds in the events of a run what a person should hear of.
 
 use convoke_follow::{Fold, Standing};
-use convoke_model::excerpt::clipped;
+use convoke_model::excerpt::{clipped, leading_line};
 use convoke_model::{Ask, BudgetSpent, Event, Payload, RunId, RunStatus, Stamped, TaskId, Timestamp};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -140,11 +140,11 @@ impl RunNotices {
                 let more =
                     if self.failures == FAILURES { "; further failures are not told one by one" } else { "" };
                 let message =
-                    format!("`{task}` failed ({}): {}{more}", failure.class, first_line(&failure.message));
+                    format!("`{task}` failed ({}): {}{more}", failure.class, leading_line(&failure.message));
                 Some(Notice { task: Some(task.clone()), ..tell(Topic::Failure, message)? })
             }
             Event::RunFinished { status, failure, .. } => {
-                let why = failure.as_ref().map(|failure| format!(": {}", first_line(&failure.message)));
+                let why = failure.as_ref().map(|failure| format!(": {}", leading_line(&failure.message)));
                 let message = format!("it {}{}", ended_as(*status), why.unwrap_or_default());
                 Some(Notice { status: Some(*status), ..tell(Topic::End, message)? })
             }
@@ -261,14 +261,7 @@ fn question(ask: &Payload) -> String {
         Ok(Ask::Questions { prompt, .. }) => prompt,
         Err(_) => None,
     };
-    prompt.map(|prompt| format!(": {}", first_line(&prompt))).unwrap_or_default()
-}
-
-/// The first line, with a mark where there are more.
-fn first_line(text: &str) -> String {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().unwrap_or_default().trim_end();
-    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+    prompt.map(|prompt| format!(": {}", leading_line(&prompt))).unwrap_or_default()
 }
 
 #[cfg(test)]

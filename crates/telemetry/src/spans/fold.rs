@@ -8,8 +8,8 @@ use super::span::{Kind, Link, Span, Value};
 use super::steps::{Step, Steps};
 use convoke_follow::Fold;
 use convoke_model::{
-    BaseKind, Cause, Event, Failure, Payload, RunForked, RunId, RunStarted, RunStatus, Stamped, TaskId,
-    Timestamp, Usage,
+    BaseKind, Cause, Event, Failure, ModelCall, Payload, RunForked, RunId, RunStarted, RunStatus, Stamped,
+    TaskId, Timestamp, Usage,
 };
 use std::collections::HashMap;
 
@@ -119,18 +119,38 @@ impl RunSpans {
         out.push(root);
     }
 
+    fn model_called(&mut self, task: &TaskId, at: Timestamp, call: &ModelCall) {
+        if let Some(attempt) = self.attempts.get_mut(task) {
+            attempt.model_called(&self.run, &task.0, at, call);
+        }
+    }
+
+    fn tool_called(&mut self, task: &TaskId, at: Timestamp, call: (&str, u64, bool)) {
+        if let Some(attempt) = self.attempts.get_mut(task) {
+            attempt.tool_called((&self.run, &task.0), at, call, self.contents.as_ref());
+        }
+    }
+
+    fn turned(&mut self, task: &TaskId, piece: &Payload, usage: &Usage, out: &mut Vec<Span>) {
+        self.usage += *usage;
+        let contents = self.contents.as_ref();
+        let messages = contents.map(|contents| contents.messages(piece)).unwrap_or_default();
+        if let Some(attempt) = self.attempts.get_mut(task) {
+            attempt.turned(usage, &messages, contents, out);
+        }
+    }
+
     /// A task that works through children begins.
     fn start_task(&mut self, task: &TaskId, at: Timestamp) {
         if self.open.contains_key(task) || self.attempts.contains_key(task) {
             return;
         }
         let id = self.given.fresh(&self.run, "task", &task.0, 1);
-        let (kind, name) = match (self.steps.find(task), self.children.get(task)) {
-            (_, Some(child)) => ("task", child.clone()),
-            (Some(step), None) => (step.kind, step.name.clone()),
-            (None, None) => ("task", task.to_string()),
+        let (kind, name, is_workflow) = match (self.steps.find(task), self.children.get(task)) {
+            (_, Some(child)) => ("task", child.clone(), false),
+            (Some(step), None) => (step.kind, step.name.clone(), step.is_workflow()),
+            (None, None) => ("task", task.to_string(), false),
         };
-        let is_workflow = kind == "workflow";
         let word = if is_workflow { operation::WORKFLOW } else { kind };
         let mut span = self.span(id, self.parent(task), format!("{word} {name}"), at);
         if is_workflow {
@@ -276,29 +296,11 @@ impl Fold<Span> for RunSpans {
             }
             Event::AttemptStarted { task, attempt, .. } => self.start_attempt(task, *attempt, at, false),
             Event::ProbeStarted { task, attempt, .. } => self.start_attempt(task, *attempt, at, true),
-            Event::ModelCalled { task, call, .. } => {
-                if let Some(attempt) = self.attempts.get_mut(task) {
-                    attempt.model_called(&self.run, &task.0, at, call);
-                }
-            }
+            Event::ModelCalled { task, call, .. } => self.model_called(task, at, call),
             Event::ToolCalled { task, tool, ms, failed, .. } => {
-                if let Some(attempt) = self.attempts.get_mut(task) {
-                    attempt.tool_called(
-                        (&self.run, &task.0),
-                        at,
-                        (tool, *ms, *failed),
-                        self.contents.as_ref(),
-                    );
-                }
+                self.tool_called(task, at, (tool, *ms, *failed));
             }
-            Event::TurnRecorded { task, piece, usage, .. } => {
-                self.usage += *usage;
-                let contents = self.contents.as_ref();
-                let messages = contents.map(|contents| contents.messages(piece)).unwrap_or_default();
-                if let Some(attempt) = self.attempts.get_mut(task) {
-                    attempt.turned(usage, &messages, contents, out);
-                }
-            }
+            Event::TurnRecorded { task, piece, usage, .. } => self.turned(task, piece, usage, out),
             Event::AttemptFinished { task, output, usage, .. } => {
                 let end = End { usage: *usage, output: Some(output), ..End::default() };
                 self.end_attempt(stamped, task, end, out);
@@ -342,7 +344,7 @@ fn describe(span: &mut Span, work: Work, name: &str, step: Option<&Step>) {
     span.set(names::OPERATION, work.operation());
     if work == Work::Tool {
         span.set(names::TOOL, name);
-        let is_script = step.is_some_and(|step| step.kind == "script");
+        let is_script = step.is_some_and(|step| step.is_script);
         span.set(names::TOOL_TYPE, if is_script { "extension" } else { "function" });
         return;
     }

@@ -136,14 +136,17 @@ impl Span {
         self.mark_estimates(usage);
     }
 
-    /// What everything below a span used. Receivers add up calls of models themselves, so these names are ours.
+    /// What everything below a span used. Receivers add up calls of models themselves, so these names are ours. A cost that is not
+    /// known as a whole is left out.
     pub(super) fn total(&mut self, usage: &Usage) {
         if usage.calls == 0 {
             return;
         }
         self.set(names::TOTAL_INPUT, usage.input_tokens);
         self.set(names::TOTAL_OUTPUT, usage.output_tokens);
-        self.set(names::TOTAL_COST, usage.known_cost_usd());
+        if let Some(cost) = usage.cost_usd() {
+            self.set(names::TOTAL_COST, cost);
+        }
         self.mark_estimates(usage);
     }
 
@@ -154,5 +157,40 @@ impl Span {
         if usage.estimated {
             self.attributes.push((names::ESTIMATED, Value::Flag(true)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_model::RunId;
+
+    #[test]
+    fn a_cost_that_is_not_known_is_left_out() {
+        let run = RunId("r".into());
+        let costs = |usage: Usage| {
+            let mut span = Span {
+                trace: TraceId::of(&run),
+                id: SpanId::of(&run, "task", "t", 1),
+                parent: None,
+                name: String::new(),
+                kind: Kind::Internal,
+                start: Timestamp(0),
+                end: Timestamp(0),
+                attributes: Vec::new(),
+                links: Vec::new(),
+                error: None,
+            };
+            span.total(&usage);
+            span.use_model(&usage);
+            [names::TOTAL_COST, names::COST, names::UNPRICED].map(|name| span.get(name).cloned())
+        };
+        let priced = Usage { calls: 2, cost_micros: 5, ..Usage::default() };
+        let cost = Some(Value::Fraction(5e-6));
+        assert_eq!(costs(priced), [cost.clone(), cost, None]);
+        let unpriced = |calls| Some(Value::from(calls));
+        assert_eq!(costs(Usage { unpriced_calls: 1, ..priced }), [None, None, unpriced(1)]);
+        let unknown = Usage { calls: 2, unpriced_calls: 2, ..Usage::default() };
+        assert_eq!(costs(unknown), [None, None, unpriced(2)]);
     }
 }

@@ -12,8 +12,10 @@ pub(super) struct Steps(Vec<HashMap<Arc<str>, Step>>);
 /// One step.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// The word for its kind.
+    /// The word for its kind, to be told.
     pub kind: &'static str,
+    /// Whether it runs a command.
+    pub is_script: bool,
     /// Its name for people.
     pub name: String,
     /// What it is for.
@@ -26,6 +28,13 @@ pub(super) struct Step {
     below: Option<usize>,
     /// The kind of a fan-out's items.
     items: Option<Arc<str>>,
+}
+
+impl Step {
+    /// Whether it runs a workflow of its own.
+    pub fn is_workflow(&self) -> bool {
+        self.below.is_some()
+    }
 }
 
 impl Steps {
@@ -44,6 +53,7 @@ impl Steps {
                 };
                 let step = Step {
                     kind: node.kind.word(),
+                    is_script: matches!(node.kind, Kind::Script(_)),
                     name: node.step_name().to_owned(),
                     description: node.description.clone(),
                     agent: match &node.kind {

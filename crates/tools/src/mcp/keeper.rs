@@ -1,7 +1,7 @@
 //! Keeps one server running for all its callers.
 //!
 //! The first caller starts it, and callers that come meanwhile wait for the same start, which goes on even if the
-//! first one stops waiting. A server that is gone is started anew by the next caller, at a pace.
+//! first one stops waiting. A server that is gone is started again by the next caller, at a pace.
 
 use super::catalogue::Catalogue;
 use super::connection::Connection;

@@ -7,8 +7,9 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
-use convoke_capacity::{Capacity, Identity, Options};
+use convoke_capacity::{Capacity, Identity, Options, Snapshot};
 use convoke_engine::LearnedStatistics;
+use convoke_journal::StateDir;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the table calls a limit that was learned.
@@ -21,14 +22,7 @@ const NO_LIMIT: u32 = u32::MAX;
 pub fn run(console: &Console, service: Option<&str>) -> Result<Exit, CommandFailure> {
     let (path, snapshot) = look(console)?;
     let state = stored::for_reading(console);
-    let kept = LearnedStatistics::load(&state).services;
-    let mut known: BTreeMap<String, u64> =
-        kept.0.iter().map(|(name, learned)| (name.clone(), learned.limit)).collect();
-    let resources = snapshot.iter().flat_map(|snapshot| &snapshot.resources);
-    let in_force = resources.filter(|resource| resource.limit != NO_LIMIT);
-    let in_force =
-        in_force.filter_map(|resource| Some((resource.name.strip_prefix(LEARNED)?, resource.limit)));
-    known.extend(in_force.map(|(name, limit)| (name.to_owned(), u64::from(limit))));
+    let known = known(&state, snapshot.as_ref());
     let names: BTreeSet<String> =
         known.keys().filter(|name| service.is_none_or(|service| means(service, name))).cloned().collect();
     if names.is_empty() {
@@ -46,6 +40,19 @@ pub fn run(console: &Console, service: Option<&str>) -> Result<Exit, CommandFail
         console.data(&format!("{name}: {} -> unknown", known[name]))?;
     }
     Ok(Exit::Success)
+}
+
+/// What was learned of each service: what later processes begin with, and what the table has now.
+pub fn known(state: &StateDir, snapshot: Option<&Snapshot>) -> BTreeMap<String, u64> {
+    let kept = LearnedStatistics::load(state).services;
+    let mut known: BTreeMap<String, u64> =
+        kept.0.iter().map(|(name, learned)| (name.clone(), learned.limit)).collect();
+    let resources = snapshot.into_iter().flat_map(|snapshot| &snapshot.resources);
+    let in_force = resources.filter(|resource| resource.limit != NO_LIMIT);
+    let in_force =
+        in_force.filter_map(|resource| Some((resource.name.strip_prefix(LEARNED)?, resource.limit)));
+    known.extend(in_force.map(|(name, limit)| (name.to_owned(), u64::from(limit))));
+    known
 }
 
 /// Whether a person means this service: its whole name, with or without what kind of name it is and the mark of its key.
@@ -70,7 +77,7 @@ fn nothing(
     Err(match convoke_model::nearest(service, names.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None if names.is_empty() => failure.hint("nothing was learned of any service"),
-        None => failure.hint(format!("known are {}", names.join(", "))),
+        None => failure.hint(format!("services of which something was learned: {}", names.join(", "))),
     })
 }
 

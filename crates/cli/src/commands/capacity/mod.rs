@@ -2,7 +2,7 @@
 //!
 //! Looking takes no part and needs no lock, so it works while the table is stuck, and names the process that blocks it.
 
-mod forget;
+pub(crate) mod forget;
 mod json;
 mod runs;
 pub(crate) mod set;

@@ -103,9 +103,20 @@ fn unknown(console: &Console, name: &str, snapshot: &Snapshot) -> CommandFailure
             "`{resource}` is configured; its limit can be set once a run has used it since the machine started"
         ));
     }
-    match convoke_model::nearest(name, names.iter().copied()) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+    let failure = match convoke_model::nearest(name, names.iter().copied()) {
+        Some(near) => return failure.hint(format!("did you mean `{near}`?")),
         None if names.is_empty() => failure.hint("no process uses any limit at this moment"),
-        None => failure.hint(format!("known are {}", names.join(", "))),
+        None => failure.hint(format!("limits in use: {}", names.join(", "))),
+    };
+    match is_name(resource) {
+        true => failure.hint(format!(
+            "a resource that steps need gets its limit in convoke.toml: limits.resources.{resource} = N"
+        )),
+        false => failure,
     }
+}
+
+/// Whether the configuration can have a resource of this name; names of services have other characters.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }

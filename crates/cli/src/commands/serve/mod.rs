@@ -47,7 +47,7 @@ async fn serve(
     let link = format!("{scheme}://{place}/#token={secret}");
     console.say(&format!("runs of {} are shown at", state.path().display()));
     console.data(&link)?;
-    console.say("whoever has the link may start runs and answer for you; Ctrl-C ends the server and no run");
+    console.say("anyone with the link can start runs and answer for you; Ctrl-C ends the server and no run");
     let opened = if opens { open(&state, &link)? } else { None };
     if opens && opened.is_none() {
         console.warn("nothing opens links here; open the link yourself");

@@ -1,6 +1,6 @@
 //! The budgets of a run: what each allows, what is spent of it, and what happened when it was.
 
-use super::Shown;
+use super::InspectedRun;
 use crate::cassette::REPLAYED;
 use crate::changes;
 use crate::console::Console;
@@ -27,7 +27,7 @@ pub fn of(console: &Console, plan: Option<&Arc<Plan>>, stored: &Stored) -> Vec<S
     plan.map(|plan| standings(plan, &limits, &stored.events)).unwrap_or_default()
 }
 
-impl Shown {
+impl InspectedRun {
     /// A line for each budget.
     pub(super) fn budget_lines(&self) -> impl Iterator<Item = String> {
         self.budgets.iter().map(line)

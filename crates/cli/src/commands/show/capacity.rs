@@ -127,11 +127,8 @@ impl Fared {
 
 /// The waits in the numbers of a run.
 fn counted(metrics: &Value) -> Option<[Duration; 2]> {
-    let wait = |key: &str| {
-        let (seconds, nanos) = (metrics[key]["secs"].as_u64()?, metrics[key]["nanos"].as_u64()?);
-        Some(Duration::new(seconds, u32::try_from(nanos).ok()?))
-    };
-    Some([wait("wait_p50")?, wait("wait_p95")?])
+    let wait = |key: &str| Duration::try_from_secs_f64(metrics["wait_ms"][key].as_f64()? / 1e3).ok();
+    Some([wait("p50")?, wait("p95")?])
 }
 
 /// What a run does at this moment: permits that are out, demands that wait and what for.
@@ -176,7 +173,7 @@ mod tests {
         let expected = "for permits: p50 100 ms, p95 190 ms; blocked on machine, slots";
         assert_eq!(fields, [("waited", expected.to_owned())]);
         let metrics = json!({
-            "wait_p50": Duration::from_millis(20), "wait_p95": Duration::from_secs(2), "active": 3, "waiting": 2,
+            "wait_ms": {"p50": 20.0, "p95": 2000.0}, "active": 3, "waiting": 2,
             "waiting_for": {"machine": 2},
         });
         let fields = Fared::of(&events, Some(&metrics)).fields();

@@ -1,10 +1,10 @@
 //! The tasks inside a task: items of a fan-out, members of a group, questions of a merge.
 
-use super::Shown;
+use super::InspectedRun;
 use convoke_engine::report::TaskReport;
 use convoke_model::{Segment, TaskId};
 
-impl Shown {
+impl InspectedRun {
     /// The tasks directly below one, in order of appearance.
     pub(super) fn below<'a>(
         &'a self,

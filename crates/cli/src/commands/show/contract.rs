@@ -1,10 +1,10 @@
 //! What the attempts of a task were allowed to do and use: their contracts, with the tools that were settled.
 
-use super::Shown;
+use super::InspectedRun;
 use convoke_model::{Allowance, Budget, Contract, Event, Stamped, TaskId};
 use serde_json::{Value, json};
 
-impl Shown {
+impl InspectedRun {
     /// For programs: each attempt's, where attempts have any.
     pub(super) fn contracts_json(&self, id: &TaskId) -> Option<Value> {
         let all = contracts(&self.stored.events, id);

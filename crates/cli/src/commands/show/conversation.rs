@@ -4,7 +4,7 @@
 //! and the last turns are shown; `--full` has all of it. Values that were too long for the agent itself go by names
 //! (`r1`) and are printed by `--kept`.
 
-use super::Shown;
+use super::InspectedRun;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::view::format;
@@ -29,7 +29,7 @@ const MOST_TEXT: usize = 1_000;
 /// Turns that are shown.
 const MOST_TURNS: usize = 20;
 
-impl Shown {
+impl InspectedRun {
     /// The conversations of a task, the newest last.
     pub(super) fn conversations(&self, task: &TaskId) -> Result<Vec<Account>, CommandFailure> {
         let records = self.stored.events.iter().filter_map(|stamped| record(&stamped.event, task));

@@ -1,6 +1,6 @@
 //! What a run did to the world: one line for each script and tool call, with its key and its outcome.
 
-use super::Shown;
+use super::InspectedRun;
 use crate::args::Format;
 use crate::console::Console;
 use crate::driving::survivors;
@@ -8,13 +8,14 @@ use crate::failure::CommandFailure;
 use convoke_engine::effects::{Decision, Effect, EffectState, effects};
 use convoke_journal::StateDir;
 use convoke_model::RunStatus;
+use convoke_model::excerpt::first_chars;
 use convoke_tools::Alone;
 use serde_json::{Value, json};
 
 /// Characters of a key that people are shown; `--format json` has all of them.
 const KEY: usize = 12;
 
-impl Shown {
+impl InspectedRun {
     pub(super) fn print_effects(
         &self,
         console: &Console,
@@ -79,7 +80,7 @@ fn text(listed: &[Listed]) -> String {
     let header = ["TASK", "ATTEMPT", "WHAT", "KEY", "STATE", "WHEN"].map(str::to_owned);
     let row = |listed: &Listed| {
         let effect = &listed.effect;
-        let key = effect.key.chars().take(KEY).collect();
+        let key = first_chars(&effect.key, KEY).to_owned();
         let when = effect.claimed_at.to_string();
         [effect.task.to_string(), effect.attempt.to_string(), effect.what.clone(), key, listed.state(), when]
     };

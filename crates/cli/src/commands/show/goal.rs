@@ -1,6 +1,6 @@
 //! What a goal did: its tasks as a tree with how they stand, the decisions on the way, and what a person said.
 
-use super::{Shown, word};
+use super::{InspectedRun, word};
 use crate::view::format;
 use convoke_model::{ChildKind, Event, GoalDecided, Item, TaskId};
 use indexmap::IndexMap;
@@ -18,7 +18,7 @@ struct Goal<'a> {
     decisions: Vec<&'a GoalDecided>,
 }
 
-impl Shown {
+impl InspectedRun {
     /// The goals of the run, by task.
     fn goals(&self) -> IndexMap<&TaskId, Goal<'_>> {
         let mut goals = IndexMap::<&TaskId, Goal<'_>>::new();

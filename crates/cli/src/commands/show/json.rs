@@ -1,7 +1,7 @@
 //! A run and its tasks, for programs.
 
 use super::capacity::Fared;
-use super::{Shown, conversation, word};
+use super::{InspectedRun, conversation, word};
 use crate::failure::CommandFailure;
 use crate::reusing::explain;
 use convoke_engine::report::{AttemptReport, TaskReport};
@@ -17,7 +17,7 @@ fn usage(used: &Usage) -> Value {
     record
 }
 
-impl Shown {
+impl InspectedRun {
     pub(super) fn run_json(&self) -> Result<Value, CommandFailure> {
         let report = &self.report;
         let started = report.started.as_ref();

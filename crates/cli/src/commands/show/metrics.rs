@@ -1,12 +1,12 @@
 //! A run in numbers, for programs. What happened is from its events, over all processes that drove it; what is under way at this
 //! moment is told by the process that drives it, and is nothing where none does.
 
-use super::Shown;
+use super::InspectedRun;
 use convoke_engine::Summary;
 use convoke_model::RunStatus;
 use serde_json::{Value, json};
 
-impl Shown {
+impl InspectedRun {
     pub(super) fn metrics_json(&self) -> Value {
         let summary = Summary::of(&self.report, &self.stored.events);
         let live = self.metrics.as_ref().filter(|_| self.status == RunStatus::Running);
@@ -34,7 +34,7 @@ impl Shown {
         });
         // What the last process that drove it has counted or learned.
         let last = self.metrics.as_ref().and_then(Value::as_object).into_iter().flatten();
-        let kept = ["learned", "spent", "refused", "overflowed", "unpaid", "wait_p50", "wait_p95"];
+        let kept = ["learned", "spent", "refused", "overflowed", "unpaid", "wait_ms"];
         for (key, value) in last.filter(|(key, _)| kept.contains(&key.as_str())) {
             record[key] = value.clone();
         }

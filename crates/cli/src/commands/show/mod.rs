@@ -36,7 +36,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A run that is shown.
-struct Shown {
+struct InspectedRun {
     stored: Stored,
     report: RunReport,
     status: RunStatus,
@@ -80,7 +80,7 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
         Some(name) => stored::find(&state, name)?,
         None => stored::last_here(&state)?,
     };
-    let shown = Shown::open(console, &state, &run.0)?;
+    let shown = InspectedRun::open(console, &state, &run.0)?;
     match &args.task {
         None if args.effects => shown.print_effects(console, &state, args.format)?,
         None => shown.print_run(console, args.format)?,
@@ -92,8 +92,8 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     Ok(Exit::Success)
 }
 
-impl Shown {
-    fn open(console: &Console, state: &StateDir, name: &str) -> Result<Shown, CommandFailure> {
+impl InspectedRun {
+    fn open(console: &Console, state: &StateDir, name: &str) -> Result<InspectedRun, CommandFailure> {
         let stored = Stored::open(state, name)?;
         let report = fold(&stored.events);
         let status = report.status.unwrap_or(RunStatus::Running);
@@ -107,7 +107,7 @@ impl Shown {
         let partial_merges = PartialMerges::of(&stored.events);
         let refused = try_outcome::refused(&stored.events);
         let decided = phase::decided(&stored.events);
-        Ok(Shown {
+        Ok(InspectedRun {
             partial_merges,
             refused,
             decided,

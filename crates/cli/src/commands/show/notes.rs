@@ -1,6 +1,6 @@
 //! Remarks of the run: nothing failed by them, and a person should know.
 
-use super::Shown;
+use super::InspectedRun;
 use crate::view::format;
 use convoke_model::{Event, TaskId};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ struct Note<'a> {
     message: &'a str,
 }
 
-impl Shown {
+impl InspectedRun {
     fn notes(&self) -> impl Iterator<Item = Note<'_>> {
         self.stored.events.iter().filter_map(|stamped| match &stamped.event {
             Event::Noted { task, code, message } => Some(Note { about: task.as_ref(), code, message }),

@@ -1,6 +1,6 @@
 //! Why a phase of a pipeline has started, or has not: the reasons of the routing decision, which name what each edge waited for.
 
-use super::Shown;
+use super::InspectedRun;
 use convoke_engine::report::TaskReport;
 use convoke_model::{CauseKind, Event, Stamped, TaskId};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ pub(super) fn decided(events: &[Stamped]) -> HashMap<TaskId, String> {
     decided.collect()
 }
 
-impl Shown {
+impl InspectedRun {
     /// Why a task is where it is, where that was decided or has a cause. Of a phase that no edge starts, what its edges waited for.
     pub(super) fn because(&self, id: &TaskId, task: &TaskReport) -> Option<String> {
         let cause = task.cause.as_ref()?;

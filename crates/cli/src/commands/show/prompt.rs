@@ -4,23 +4,11 @@
 
 use crate::changes;
 use crate::stored::Stored;
-use convoke_journal::{Reader, StateDir};
-use convoke_model::{Blob, Digest, Event, JsonText, ProbeCall, TaskId, Work};
-use convoke_schedule::{Outputs, Scheduler, replayable};
+use convoke_journal::StateDir;
+use convoke_model::{Digest, Event, ProbeCall, TaskId, Work};
+use convoke_schedule::{Scheduler, StoredOutputs, replayable};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// The blobs of a stored run, as the scheduler reads them.
-struct Kept<'a>(&'a Reader);
-
-impl Outputs for Kept<'_> {
-    fn get(&self, digest: &Digest) -> Option<JsonText> {
-        self.0.blob(digest).ok().flatten()
-    }
-
-    /// Looking back decides nothing, so there is nothing to store.
-    fn put(&self, _blob: Blob) {}
-}
 
 /// What the last attempt of a task was asked; `None` if it made none, or if it cannot be told any more.
 pub fn rendered(state: &StateDir, stored: &Stored, task: &TaskId) -> Option<Value> {
@@ -32,7 +20,9 @@ pub fn rendered(state: &StateDir, stored: &Stored, task: &TaskId) -> Option<Valu
     let mut scheduler = Scheduler::new(Arc::new(plan));
     let before = replayable(stored.events[..began].to_vec());
     before.iter().try_for_each(|stamped| scheduler.apply(stamped)).ok()?;
-    let assignment = scheduler.view(&Kept(&stored.reader)).assignment(scheduler.find(task)?).ok()?;
+    let blob = |digest: &Digest| stored.reader.blob(digest).ok().flatten();
+    let outputs = StoredOutputs(&blob);
+    let assignment = scheduler.view(&outputs).assignment(scheduler.find(task)?).ok()?;
     Some(match assignment.work {
         Work::Agent(call) => json!({
             "provider": call.settings.provider.name,

@@ -1,13 +1,13 @@
 //! The structure of a run: how its work was divided, and the verdicts in it.
 
-use super::Shown;
+use super::InspectedRun;
 use convoke_engine::report::{TaskReport, TaskWord};
 use convoke_model::{Event, TaskId, reason};
 use convoke_plan::view::{Waves, waves};
 use convoke_plan::{Kind, Plan, Workflow};
 use serde_json::{Value, json};
 
-impl Shown {
+impl InspectedRun {
     /// Levels, critical path and how many tasks could run at once, counted with the items that there were.
     pub(super) fn waves(&self) -> Option<Waves> {
         let plan: &Plan = self.plan.as_deref()?;

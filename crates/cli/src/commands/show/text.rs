@@ -3,7 +3,7 @@
 use super::capacity::{self, Fared};
 use super::conversation::{self, Extent};
 use super::try_outcome::TryOutcome;
-use super::{Shown, word};
+use super::{InspectedRun, word};
 use crate::failure::CommandFailure;
 use crate::gate;
 use crate::goal_request::origin;
@@ -22,7 +22,7 @@ const MOST_TASKS: usize = 200;
 /// Characters of a goal; `--format json` has all of it.
 const LONGEST_GOAL: usize = 200;
 
-impl Shown {
+impl InspectedRun {
     /// The run that this one was made from, and what that means.
     fn comes_from(&self) -> Option<String> {
         let base = self.report.started.as_ref()?.base.as_ref()?;
@@ -159,7 +159,7 @@ impl Shown {
     }
 }
 
-impl Shown {
+impl InspectedRun {
     /// Which questions of a task were answered, when, by whom and from where.
     fn answers_text(&self, id: &TaskId) -> String {
         let mut text = String::new();

@@ -3,7 +3,7 @@
 //! Read from the answer in the words of its contract, and from what followed it: what was not accepted is tried again, or ends
 //! its phase.
 
-use super::Shown;
+use super::InspectedRun;
 use crate::failure::CommandFailure;
 use convoke_engine::report::{TaskReport, TaskWord};
 use convoke_model::synthesis::bare;
@@ -20,7 +20,7 @@ pub(super) struct TryOutcome {
     pub why: Option<String>,
 }
 
-impl Shown {
+impl InspectedRun {
     /// What a try came to, unless that is what its end says.
     pub(super) fn try_outcome(
         &self,

@@ -8,7 +8,7 @@ use crate::failure::CommandFailure;
 use crate::following::{self, Receiver};
 use crate::stored;
 use crate::view::format::plural;
-use convoke_follow::{Consumer, Follower, Lease, Since};
+use convoke_follow::{Consumer, Forwarder, Lease, Since};
 use convoke_journal::StateDir;
 use serde_json::json;
 
@@ -86,11 +86,11 @@ async fn deliver<C: Consumer>(
     let name = consumer.name().to_owned();
     let lease = Lease::take(state, &name).map_err(|error| error.to_string())?;
     let lease = lease.ok_or("another process delivers to it at this moment")?;
-    let follower = Follower::open(state, consumer, label, Since::now(), lease);
-    let mut follower = follower.map_err(|error| error.to_string())?;
+    let forwarder = Forwarder::open(state, consumer, label, Since::now(), lease);
+    let mut forwarder = forwarder.map_err(|error| error.to_string())?;
     let (mut delivered, mut refused) = (0, 0);
     loop {
-        let pass = follower.pass().await.map_err(|error| error.to_string())?;
+        let pass = forwarder.pass().await.map_err(|error| error.to_string())?;
         delivered += pass.delivered;
         refused += pass.refused;
         if pass.undelivered.is_some() || pass.delivered + pass.refused == 0 {

@@ -206,5 +206,8 @@ fn tokens(run: &RunTotals) -> String {
 }
 
 fn cost(run: &RunTotals) -> String {
-    format::cost(&run.totals.usage).unwrap_or_else(|| "none".to_owned())
+    match &run.totals.usage {
+        usage if usage.cost_micros == 0 && usage.unpriced_calls > 0 => "unknown".to_owned(),
+        usage => format::cost(usage).unwrap_or_else(|| "none".to_owned()),
+    }
 }

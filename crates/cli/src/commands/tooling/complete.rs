@@ -2,6 +2,7 @@
 //! script knows better (commands, flags, files).
 
 use crate::args::{Cli, CompleteArgs};
+use crate::commands::capacity;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -11,9 +12,6 @@ use clap::CommandFactory;
 use convoke_engine::report::fold;
 use convoke_providers::preset;
 
-/// Commands that take a run first.
-const WITH_RUN: [&str; 10] =
-    ["answer", "attach", "events", "export", "guide", "repair", "resume", "show", "stop", "verify"];
 /// Commands that take a file, or a preset in its place.
 const WITH_FILE: [&str; 3] = ["run", "check", "plan"];
 /// Prints one name a line. Errors are not shown: they would stand in the line that is completed.
@@ -29,20 +27,45 @@ fn names(console: &Console, words: &[String]) -> Option<Vec<String>> {
     let (typed, before) = words.split_last()?;
     match before.last().map(String::as_str) {
         Some("-p" | "--provider") => return Some(providers(console)),
-        Some(flag) if takes_value(flag) => return None,
+        Some(flag) if takes_value(flag) => {}
         _ if typed.starts_with('-') => return None,
         _ => {}
     }
-    let places = places(before);
-    let (command, given) = places.split_first()?;
-    match (*command, given) {
-        (command, []) if WITH_RUN.contains(&command) => runs(console),
-        ("show", [run]) => tasks(console, run),
-        ("answer", [run, ..]) => gates(console, run),
-        ("presets", []) => Some(preset_names()),
-        (command, given) if WITH_FILE.contains(&command) => files(typed, given),
-        _ => None,
+    let (cli, places) = (Cli::command(), places(before));
+    let (command, given) = command(&cli, &places);
+    match before.last() {
+        Some(flag) if takes_value(flag) => {
+            value(console, command.get_arguments().find(|arg| is_flag(arg, flag))?, given)
+        }
+        _ => match command.get_name() {
+            name if WITH_FILE.contains(&name) => files(typed, given),
+            "presets" if given.is_empty() => Some(preset_names()),
+            _ => value(console, command.get_positionals().nth(given.len())?, given),
+        },
     }
+}
+
+/// The command that the places name, however deep, and what was given to it.
+fn command<'a, 'b>(cli: &'a clap::Command, places: &'b [&'b str]) -> (&'a clap::Command, &'b [&'b str]) {
+    let (mut command, mut given) = (cli, places);
+    while let Some((name, rest)) = given.split_first() {
+        let Some(below) = command.find_subcommand(name) else { break };
+        (command, given) = (below, rest);
+    }
+    (command, given)
+}
+
+/// The names that an argument takes. What it stands for is in its name, as help shows it.
+fn value(console: &Console, arg: &clap::Arg, given: &[&str]) -> Option<Vec<String>> {
+    let kinds = arg.get_value_names()?.first()?;
+    let names = kinds.split('|').filter_map(|kind| match kind {
+        "RUN" => runs(console),
+        "TASK" => tasks(console, given.first()?),
+        "GATE" => gates(console, given.first()?),
+        "SERVICE" => services(console),
+        _ => None,
+    });
+    names.reduce(|one, other| [one, other].concat())
 }
 
 /// The command and what was given to it by place: words that are neither flags nor their values.
@@ -63,12 +86,13 @@ fn places(words: &[String]) -> Vec<&str> {
 fn takes_value(flag: &str) -> bool {
     let cli = Cli::command();
     let commands = std::iter::once(&cli).chain(cli.get_subcommands());
-    let is_it = |arg: &clap::Arg| {
-        let long = arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
-        let short = arg.get_short().is_some_and(|short| flag.strip_prefix('-') == Some(&*short.to_string()));
-        (long || short) && arg.get_action().takes_values()
-    };
-    commands.flat_map(clap::Command::get_arguments).any(is_it)
+    let takes = |arg: &clap::Arg| is_flag(arg, flag) && arg.get_action().takes_values();
+    commands.flat_map(clap::Command::get_arguments).any(takes)
+}
+
+fn is_flag(arg: &clap::Arg, flag: &str) -> bool {
+    let long = arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
+    long || arg.get_short().is_some_and(|short| flag.strip_prefix('-') == Some(&*short.to_string()))
 }
 
 fn runs(console: &Console) -> Option<Vec<String>> {
@@ -85,6 +109,13 @@ fn tasks(console: &Console, run: &str) -> Option<Vec<String>> {
 fn gates(console: &Console, run: &str) -> Option<Vec<String>> {
     let stored = Stored::open(&stored::for_reading(console), run).ok()?;
     Some(stored.questions().iter().map(|question| question.id.to_string()).collect())
+}
+
+/// Services of which something was learned, as files say them.
+fn services(console: &Console) -> Option<Vec<String>> {
+    let (_, snapshot) = capacity::look(console).ok()?;
+    let known = capacity::forget::known(&stored::for_reading(console), snapshot.as_ref());
+    Some(known.into_keys().collect())
 }
 
 /// A preset's name once its prefix was typed; before that, files are as likely, and the shell knows those. Bash takes the colon

@@ -10,6 +10,7 @@ use crate::difference::difference;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_model::Written;
+use convoke_plan::compile::name_budget;
 use convoke_plan::generate::goal::restated;
 use convoke_plan::{Kind, Plan};
 use serde_json::{Map, Value, json};
@@ -65,13 +66,6 @@ impl Budgeted {
         let money = state("budget_usd", self.written.money.clone());
         let tokens = state("budget_tokens", self.written.tokens.clone());
         Budgeted { limits, written: Written { money, tokens } }
-    }
-
-    /// The budget of the plan goes by the names that its author knows.
-    pub fn name(written: Written, plan: &mut Plan) {
-        if let Some(budget) = plan.workflows.first_mut().and_then(|root| root.limits.budget.as_mut()) {
-            budget.written = written;
-        }
     }
 }
 
@@ -135,7 +129,7 @@ pub fn anew(
     let found = std::mem::take(&mut compiled.diagnostics).into_iter();
     compiled.diagnostics = found.map(|one| super::about_providers(one, bounds.budget.is_some())).collect();
     let mut plan = compiling::accept(console, Path::new(super::FILE), compiled, false)?;
-    Budgeted::name(names, &mut plan);
+    name_budget(&mut plan, names);
     Ok(Some(Current::Changed(Box::new(plan), difference(&made.text, &text))))
 }
 

@@ -22,17 +22,6 @@ use convoke_model::{Approvals, Role};
 /// The name of a plan that is a text of a step, until its places are those of the file.
 const PLAN: &str = "plan";
 
-/// Reads what is to be reached.
-pub fn goal_text(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<Text> {
-    let text = fields.template(cx, key)?;
-    if text.value.trim().is_empty() {
-        let message = format!("`{key}` of {} is empty", fields.owner);
-        cx.error("workflow::empty_value", message, &text.span, "say what is to be reached");
-        return None;
-    }
-    Some(text)
-}
-
 /// What the step says of models holds for every role, and what it says of tasks for a plan that it gives.
 pub fn judge_goal(cx: &mut Reader<'_>, fields: &mut Fields<'_>, step: &mut GoalStep) {
     let everyone = AgentStep::take(cx, fields).unwrap_or_default();

@@ -16,7 +16,7 @@ section! {
     #[derive(Debug, Clone)]
     pub struct GoalStep of steps {
         /// what is to be reached
-        #[by(read::goal::goal_text)]
+        #[by(read::work::non_blank)]
         #[on(GOAL)]
         #[required_on(GOAL)]
         pub goal: Option<Text>,

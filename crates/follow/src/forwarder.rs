@@ -48,7 +48,7 @@ const TAILS: usize = 256;
 const STANDING: Duration = Duration::from_secs(5);
 
 /// Delivers to one receiver. There is one at a time, because it holds the lease.
-pub struct Follower<C: Consumer> {
+pub struct Forwarder<C: Consumer> {
     consumer: C,
     state: StateDir,
     cursors: Cursors,
@@ -59,7 +59,7 @@ pub struct Follower<C: Consumer> {
     _lease: Lease,
 }
 
-impl<C: Consumer> Follower<C> {
+impl<C: Consumer> Forwarder<C> {
     /// Takes up where the last process stopped. `label` tells people which receiver it is.
     pub fn open(
         state: &StateDir,
@@ -67,7 +67,7 @@ impl<C: Consumer> Follower<C> {
         label: &str,
         since: Since,
         lease: Lease,
-    ) -> Result<Follower<C>, Error> {
+    ) -> Result<Forwarder<C>, Error> {
         let from = match since {
             Since::From(moment) => moment,
             Since::Ever => Timestamp(0),
@@ -78,7 +78,7 @@ impl<C: Consumer> Follower<C> {
         let old = runs.pass_over(since);
         cursors.keep_all(old.iter().map(|(run, cursor)| (run, *cursor)))?;
         let (state, tails) = (state.clone(), HashMap::new());
-        Ok(Follower { consumer, state, cursors, since, runs, tails, stood: Instant::now(), _lease: lease })
+        Ok(Forwarder { consumer, state, cursors, since, runs, tails, stood: Instant::now(), _lease: lease })
     }
 
     /// Delivers what is new of every run. Dropped on the way, it has delivered some of it.

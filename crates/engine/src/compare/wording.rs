@@ -1,0 +1,81 @@
+//! What a difference is called, by what parted.
+
+use super::story::What;
+
+/// Both runs have it, with different values.
+pub(super) fn same(what: What) -> &'static str {
+    match what {
+        What::Begun => "it began with other inputs",
+        What::FannedOut => "it got other items",
+        What::Merged => "it merges other outputs, or in another order",
+        What::Spawned => "it made other children",
+        What::Decided => "something else was decided about it",
+        What::Asked => "it was asked something else",
+        What::AgentMessage => "the model said something else on its way",
+        What::UserMessage => "the model was told something else on its way",
+        What::ToolGave => "a tool gave another result",
+        What::ToolsSettled => "other tools were on offer",
+        What::Answered => "it gave another output for the same input",
+        What::Set => "a person set another output",
+        What::AttemptFailed => "it failed in another way",
+        What::GateOpened => "a person was asked something else",
+        What::GateAnswered => "a person answered something else",
+        What::Succeeded => "its output is another one",
+        What::Failed => "it failed in another way",
+        What::Skipped | What::Cancelled => "it was stopped for another reason",
+        What::Routed => "its branch went on elsewhere",
+        What::Missed => "other outputs are missing",
+        What::PhaseDecided => "it was decided otherwise whether the phase starts",
+        What::StateChanged => "the phase changed the state otherwise",
+        What::Announced => "something else was announced",
+        What::FilesSeen => "other files were there",
+        What::ProjectSeen => "the context of the project is another one",
+        What::Guided => "other guidance was given",
+        What::BudgetSpent => "another budget was spent",
+        What::Ending => "the workflow ended early in another way",
+        What::Hook => "a hook said something else",
+        What::Finished => "the run ended with another result",
+        What::Suspended | What::Lost | What::Retried | What::StopRequested => "it differs",
+    }
+}
+
+/// Only one run has it at this place.
+pub(super) fn alone(what: What) -> &'static str {
+    match what {
+        What::Begun => "it began",
+        What::FannedOut => "it got items",
+        What::Merged => "it merged",
+        What::Spawned => "it made a child",
+        What::Decided => "it was decided about",
+        What::Asked => "it was asked",
+        What::AgentMessage => "the model went on",
+        What::UserMessage => "the model was told something",
+        What::ToolGave => "a tool gave a result",
+        What::ToolsSettled => "tools were settled",
+        What::Answered => "it answered",
+        What::Set => "a person set its output",
+        What::AttemptFailed => "an attempt failed",
+        What::Suspended => "an attempt waited",
+        What::Lost => "an attempt was lost",
+        What::Retried => "it was tried again",
+        What::GateOpened => "a person was asked",
+        What::GateAnswered => "a person answered",
+        What::Succeeded => "it succeeded",
+        What::Failed => "it failed",
+        What::Skipped => "it was skipped",
+        What::Cancelled => "it was stopped",
+        What::Routed => "its branch went on",
+        What::Missed => "outputs were missing",
+        What::PhaseDecided => "it was decided whether the phase starts",
+        What::StateChanged => "the phase changed the state",
+        What::Announced => "something was announced",
+        What::FilesSeen => "files were looked for",
+        What::ProjectSeen => "the context of the project was read",
+        What::Guided => "guidance was given",
+        What::StopRequested => "the run was asked to stop",
+        What::BudgetSpent => "a budget was spent",
+        What::Ending => "the workflow ended early",
+        What::Hook => "a hook said something",
+        What::Finished => "the run ended",
+    }
+}
