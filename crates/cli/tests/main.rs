@@ -51,6 +51,7 @@ mod running;
 mod secrets;
 mod serve;
 mod serve_operation;
+mod serve_pages;
 mod serving;
 mod sharing;
 mod signals;

@@ -27,6 +27,8 @@ pub trait Host: Send + Sync + 'static {
     fn destinations(&self, plan: &Plan) -> Vec<String>;
     /// What the last attempt of a task was asked; `None` if that cannot be told.
     fn prompt(&self, run: &RunId, task: &TaskId) -> Option<Value>;
+    /// What the first attempt of each task was asked, with the number of the event that began it, in order, until `take` says no.
+    fn prompts(&self, run: &RunId, take: &mut dyn FnMut(u64, &TaskId, &str) -> bool);
     /// Hands an answer in.
     fn answer(&self, answering: &Answering<'_>) -> Result<(), Refusal>;
     /// Asks a run to stop; the process that drives it, or what was ended without one.
@@ -211,5 +213,57 @@ impl Refusal {
     pub fn new(kind: RefusalKind, code: &str, message: impl Into<String>) -> Refusal {
         let (code, message) = (code.to_owned(), message.into());
         Refusal { kind, code, message, hint: None, findings: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A program that does nothing.
+    pub(crate) struct Nothing;
+
+    fn no<T>() -> Result<T, Refusal> {
+        Err(Refusal::new(RefusalKind::Unavailable, "none", "nothing is done here"))
+    }
+
+    impl Host for Nothing {
+        fn launch(&self, _: &Launch) -> Result<RunId, Refusal> {
+            no()
+        }
+        fn check(&self, _: &Subject) -> Result<Vec<Finding>, Refusal> {
+            no()
+        }
+        fn plan(&self, _: &Subject) -> Result<(Plan, Value), Refusal> {
+            no()
+        }
+        fn files(&self) -> Vec<WorkflowFile> {
+            Vec::new()
+        }
+        fn plan_of(&self, _: &RunId) -> Result<Arc<Plan>, Refusal> {
+            no()
+        }
+        fn destinations(&self, _: &Plan) -> Vec<String> {
+            Vec::new()
+        }
+        fn prompt(&self, _: &RunId, _: &TaskId) -> Option<Value> {
+            None
+        }
+        fn prompts(&self, _: &RunId, _: &mut dyn FnMut(u64, &TaskId, &str) -> bool) {}
+        fn answer(&self, _: &Answering<'_>) -> Result<(), Refusal> {
+            no()
+        }
+        fn stop(&self, _: &RunId, _: bool, _: &str) -> Result<String, Refusal> {
+            no()
+        }
+        fn guide(&self, _: &RunId, _: &str, _: &str) -> Result<(), Refusal> {
+            no()
+        }
+        fn set_limit(&self, _: &str, _: u32, _: &str) -> Result<u32, Refusal> {
+            no()
+        }
+        fn capacity_table(&self, state: &StateDir) -> std::path::PathBuf {
+            state.path().join("none")
+        }
     }
 }

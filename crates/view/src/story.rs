@@ -3,6 +3,7 @@
 //! For people who are no engineers. Steps of the workflow have sentences; what they ask on their way has none. Many items of one
 //! fan-out are told by its own sentence. Long runs are told in part, and [`Story::cut`] says so.
 
+use crate::gates::Gates;
 use crate::state::State;
 use crate::words;
 use convoke_model::{Ending, Event, RunStarted, RunStatus, Stamped, TaskId, Timestamp};
@@ -69,6 +70,34 @@ impl Story {
         }
         let (at, seq) = (stamped.at, stamped.seq);
         self.sentences.push(Sentence { at, seq, text, tone, task: task.cloned() });
+    }
+}
+
+impl Story {
+    /// What a run that goes on has cost so far, and what is open in it. Nothing of a run that has ended: its last event says it.
+    pub fn so_far(state: &State, gates: &Gates, seq: u64) -> Vec<Sentence> {
+        if seq == 0 || state.status.is_some_and(|status| status.is_end()) {
+            return Vec::new();
+        }
+        let say = |tone, text| Sentence { at: state.last, seq, text, tone, task: None };
+        let used = words::usage(&state.usage).map(|used| format!(", with {used}")).unwrap_or_default();
+        let worked = words::duration(state.worked(state.last));
+        let so_far = match state.ended.total() {
+            0 => format!("After {worked} no step has ended yet{used}."),
+            _ => format!("So far, after {worked}: {}{used}.", state.ended.words()),
+        };
+        let asked = gates.open().count() as u64;
+        let running = state.running.len() as u64;
+        let left = state.total().saturating_sub(state.ended.total()).saturating_sub(running);
+        let open = [
+            (asked > 0).then(|| format!("{} for a person", words::plural(asked, "question"))),
+            (running > 0).then(|| format!("{} at work", words::plural(running, "step"))),
+            (left > 0).then(|| format!("{} to come", words::plural(left, "step"))),
+        ];
+        let open: Vec<String> = open.into_iter().flatten().collect();
+        let tone = if asked > 0 { Tone::Ask } else { Tone::Plain };
+        let open = (!open.is_empty()).then(|| say(tone, format!("Open: {}.", open.join(", "))));
+        std::iter::once(say(Tone::Plain, so_far)).chain(open).collect()
     }
 }
 
@@ -194,6 +223,38 @@ fn called(before: &State, task: &TaskId) -> String {
 mod tests {
     use super::*;
     use convoke_testkit::events::{attempt, done, fan_out, group, stamp, started};
+
+    #[test]
+    fn a_run_that_goes_on_says_what_it_has_cost_and_what_is_open() {
+        let ask = convoke_model::Payload::Inline(convoke_model::JsonText::of(&1));
+        let gate = Event::GateOpened {
+            task: convoke_testkit::events::id("ask"),
+            question: 1,
+            ask,
+            shown: None,
+            until: None,
+        };
+        let told = |events: Vec<Event>| {
+            let events = stamp(events);
+            let (state, gates) = (State::of(&events), Gates::of(&events));
+            let said = Story::so_far(&state, &gates, events.len() as u64);
+            said.into_iter().map(|sentence| sentence.text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told(vec![started(), attempt("a", 1)]),
+            ["After 1.0 s no step has ended yet.", "Open: 1 step at work."]
+        );
+        let open = told(vec![started(), attempt("a", 1), done("a"), attempt("b", 1), gate]);
+        assert_eq!(
+            open,
+            [
+                "So far, after 4.0 s: 1 step, with 15 tokens.",
+                "Open: 1 question for a person, 1 step at work, 1 step to come."
+            ]
+        );
+        let end = Event::RunFinished { status: RunStatus::Failed, output: None, failure: None };
+        assert!(told(vec![started(), end]).is_empty(), "its last sentence says it");
+    }
 
     #[test]
     fn a_run_is_told_in_sentences_and_items_are_told_by_their_fan_out() {

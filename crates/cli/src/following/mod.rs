@@ -8,6 +8,7 @@ mod prompts;
 mod traces;
 mod webhooks;
 
+pub use prompts::StoredPrompts;
 pub use traces::{traced, traces_to};
 
 use crate::config::Config;

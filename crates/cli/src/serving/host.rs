@@ -11,16 +11,18 @@ use crate::diagnostics::{Record, Tally};
 use crate::driving::{destinations, machine_capacity};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::following::StoredPrompts;
 use crate::gate::Given;
 use crate::stored::Stored;
 use crate::subject::Subject;
 use convoke_journal::{Error as JournalError, Reader, StateDir};
-use convoke_model::{RunId, TaskId};
+use convoke_model::{Event, RunId, TaskId};
 use convoke_plan::Plan;
 use convoke_plan::view::estimate;
 use convoke_server::{
     Answering, Finding, Host, Launch, Refusal, RefusalKind, Subject as Asked, WorkflowFile,
 };
+use convoke_telemetry::spans::Prompts;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -88,6 +90,28 @@ impl Host for CommandHost {
     fn prompt(&self, run: &RunId, task: &TaskId) -> Option<Value> {
         let stored = Stored::open(&self.state, &run.0).ok()?;
         show::prompt::rendered(&self.state, &stored, task)
+    }
+
+    fn prompts(&self, run: &RunId, take: &mut dyn FnMut(u64, &TaskId, &str) -> bool) {
+        let Ok(reader) = Reader::open(&self.state, run) else { return };
+        let mut prompts = StoredPrompts::new(&self.state, run);
+        let read = reader.read_while(1, &mut |stamped| {
+            let asked = match &stamped.event {
+                Event::AttemptStarted { task, attempt: 1, .. } => {
+                    prompts.prompt(task).map(|said| (task, said))
+                }
+                _ => None,
+            };
+            let goes_on = asked.is_none_or(|(task, said)| {
+                let text =
+                    [said.system, Some(said.prompt)].into_iter().flatten().collect::<Vec<_>>().join("\n");
+                take(stamped.seq, task, &text)
+            });
+            prompts.take(&stamped);
+            goes_on
+        });
+        // What could not be read is not found; the run's page says why.
+        read.ok();
     }
 
     fn answer(&self, answering: &Answering<'_>) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@
 use convoke_model::is_control;
 use crate::support::World;
 use crate::support::process::{PATIENCE, Process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
@@ -235,4 +235,44 @@ fn read_answer(stream: TcpStream) -> Answered {
         false => reader.read_to_end(&mut body).ok(),
     };
     Answered { status, headers, body: String::from_utf8_lossy(&body).into_owned() }
+}
+
+/// A service that says the beginning of an answer, and the rest when the test lets it.
+pub fn slow_service() -> (String, std::sync::mpsc::Sender<()>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (go, may_go) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
+            let (mut stream, mut length) = (stream, 0);
+            loop {
+                let mut line = String::new();
+                if std::io::BufRead::read_line(&mut reader, &mut line).unwrap_or(0) == 0
+                    || line.trim().is_empty()
+                {
+                    break;
+                }
+                if let Some(count) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = count.trim().parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let piece = |text: &str| {
+                format!(
+                    "data: {}\n\n",
+                    json!({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [{"index": 0, "delta": {"content": text}}]})
+                )
+            };
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+            stream.write_all(format!("{head}{}", piece("Once upon a time")).as_bytes()).unwrap();
+            may_go.recv().ok();
+            let end = json!({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+            stream
+                .write_all(format!("{}data: {end}\n\ndata: [DONE]\n\n", piece(", the end.")).as_bytes())
+                .ok();
+        }
+    });
+    (format!("http://{address}/v1"), go)
 }

@@ -3,9 +3,11 @@
 use super::App;
 use crate::error::ApiError;
 use crate::following::{Follower, waiting};
-use convoke_model::{RunId, Timestamp};
+use crate::shapes::Heard;
+use convoke_model::{RunId, TaskId, Timestamp};
 use convoke_view::Picture;
 use serde::Deserialize;
+use std::collections::HashMap;
 use std::sync::Arc;
 use utoipa::IntoParams;
 
@@ -25,6 +27,8 @@ pub(crate) struct Shown<'a> {
     pub live: bool,
     /// Why there may be more than is shown.
     pub problem: Option<&'a str>,
+    /// What its agents say at this moment.
+    pub said: &'a HashMap<TaskId, Heard>,
 }
 
 /// Opens a run and looks at it, as it stands or as it stood.
@@ -39,15 +43,18 @@ pub(crate) async fn look<R: Send + 'static>(
         let last = follower.look(|seen| seen.position);
         match at.filter(|at| *at < last) {
             Some(position) => {
-                let picture = follower.at(position)?;
-                look(&follower, Shown { picture: &picture, position, live: true, problem: None })
+                let other = follower.clone();
+                follower.at(position, |picture| {
+                    let said = HashMap::new();
+                    look(&other, Shown { picture, position, live: true, problem: None, said: &said })
+                })?
             }
             None => {
                 let other = follower.clone();
                 follower.look(|seen| {
                     let problem = seen.problem.as_deref();
-                    let shown =
-                        Shown { picture: &seen.picture, position: seen.position, live: seen.live, problem };
+                    let (picture, position, live) = (&seen.picture, seen.position, seen.live);
+                    let shown = Shown { picture, position, live, problem, said: &seen.said };
                     look(&other, shown)
                 })
             }

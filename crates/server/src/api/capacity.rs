@@ -5,7 +5,7 @@ use super::{App, Shared};
 use crate::access::{Role, Session};
 use crate::error::{Answer, ApiError, ErrorBody};
 use crate::following::waiting;
-use crate::shapes::{CapacityBody, InstanceBody};
+use crate::shapes::{CapacityBody, InstanceBody, unit_of};
 use axum::Json;
 use axum::extract::Path;
 use convoke_capacity::Capacity;
@@ -45,7 +45,8 @@ pub(crate) async fn instances(app: Shared, _caller: Session) -> Answer<Vec<Insta
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitChange {
-    value: u32,
+    /// In the unit of the limit.
+    value: u64,
     /// Recorded as the origin of the limit, with the token's name.
     #[serde(default)]
     reason: String,
@@ -55,8 +56,8 @@ pub(crate) struct LimitChange {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LimitChanged {
     name: String,
-    before: u32,
-    value: u32,
+    before: u64,
+    value: u64,
 }
 
 /// Changes a limit for every process of the state folder
@@ -75,9 +76,14 @@ pub(crate) async fn set(
         reason => format!("{}: {reason}", session.author()),
     };
     let host = app.hub.host.clone();
+    let (_, factor) = unit_of(&name);
+    let Ok(units) = u32::try_from(change.value.div_ceil(factor)) else {
+        let words = format!("{} is more than a limit can be", change.value);
+        return Err(ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "refused", words));
+    };
     let changed = waiting(move || {
-        let before = host.set_limit(&name, change.value, &by)?;
-        Ok(LimitChanged { name, before, value: change.value })
+        let before = u64::from(host.set_limit(&name, units, &by)?) * factor;
+        Ok(LimitChanged { name, before, value: u64::from(units) * factor })
     });
     Ok(Json(changed.await?))
 }

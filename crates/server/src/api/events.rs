@@ -110,7 +110,7 @@ pub(crate) struct FoundBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Hit {
     task: Option<String>,
-    /// `output`, `conversation`, `failure`, `tool` or `note`.
+    /// `output`, `conversation`, `prompt`, `question`, `answer`, `failure`, `tool`, `task` or `note`.
     #[serde(rename = "where")]
     place: String,
     excerpt: String,
@@ -137,6 +137,7 @@ pub(crate) async fn search(
         return Err(ApiError::bad_request("`q` has no words to look for"));
     }
     let follower = app.hub.open(&run).await?;
+    let hub = app.hub.clone();
     let body = waiting(move || {
         let mut found = FoundBody { hits: Vec::new(), cut: false };
         follower.with_reader(|reader| {
@@ -145,21 +146,34 @@ pub(crate) async fn search(
                 !found.cut
             })
         })?;
+        if !found.cut {
+            hub.host.prompts(&run, &mut |seq, task, text| {
+                found.take("prompt", Some(task), seq, text, &words);
+                !found.cut
+            });
+            found.hits.sort_by_key(|hit| hit.seq);
+        }
         Ok(found)
     });
     Ok(Json(body.await?))
 }
 
-fn look_through(reader: &Reader, stamped: &Stamped, words: &str, found: &mut FoundBody) {
-    let task = convoke_schedule::task_of(&stamped.event);
-    for (place, text) in texts(reader, &stamped.event) {
-        let Some(excerpt) = excerpt(&text, words) else { continue };
-        if found.hits.len() == MOST_HITS {
-            found.cut = true;
+impl FoundBody {
+    fn take(&mut self, place: &str, task: Option<&TaskId>, seq: u64, text: &str, words: &str) {
+        let Some(excerpt) = excerpt(text, words).filter(|_| !self.cut) else { return };
+        if self.hits.len() == MOST_HITS {
+            self.cut = true;
             return;
         }
         let (task, place) = (task.map(ToString::to_string), place.to_owned());
-        found.hits.push(Hit { task, place, excerpt, seq: stamped.seq });
+        self.hits.push(Hit { task, place, excerpt, seq });
+    }
+}
+
+fn look_through(reader: &Reader, stamped: &Stamped, words: &str, found: &mut FoundBody) {
+    let task = convoke_schedule::task_of(&stamped.event);
+    for (place, text) in texts(reader, &stamped.event) {
+        found.take(place, task, stamped.seq, &text, words);
     }
     if let Some(task) = task.filter(|task| {
         matches!(stamped.event, Event::AttemptStarted { attempt: 1, .. })
@@ -180,6 +194,8 @@ fn texts(reader: &Reader, event: &Event) -> Vec<(&'static str, String)> {
             value("output", output)
         }
         Event::TurnRecorded { piece, .. } => value("conversation", piece),
+        Event::GateOpened { ask, .. } => value("question", ask),
+        Event::GateAnswered { answer, .. } => value("answer", answer),
         Event::AttemptFailed { failure, .. } | Event::TaskFailed { failure, .. } => {
             vec![("failure", failure.message.clone())]
         }

@@ -15,6 +15,7 @@ mod stream;
 mod task;
 mod tasks;
 mod values;
+mod waits;
 
 pub(crate) use at::Shown;
 pub(crate) use stream::Streams;

@@ -10,7 +10,7 @@ use crate::shapes::{GraphBody, RunHead, RunRowBody, RunsBody, TimelineBody, Tota
 use axum::Json;
 use convoke_journal::{Index, RunRow, Search};
 use convoke_model::{Event, RunStatus, Stamped, Timestamp};
-use convoke_view::{Phase, State, Story};
+use convoke_view::{Gates, Phase, State, Story};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -103,7 +103,7 @@ pub(crate) async fn head(
         let whole = follower.look(|seen| RunHead::of(&state, &run, seen, now()));
         match at.at.filter(|at| *at < whole.position) {
             None => Ok(whole),
-            Some(position) => Ok(whole.back_at(&follower.at(position)?, position)),
+            Some(position) => Ok(follower.at(position, |picture| whole.back_at(picture, position))?),
         }
     });
     Ok(Json(body.await?))
@@ -178,12 +178,17 @@ pub(crate) async fn story(
     Asked(at): Asked<At>,
 ) -> Answer<StoryBody> {
     let body = reread(&app, &run, move |follower| {
-        let (mut state, mut story) = (State::default(), Story::default());
+        let outline = follower.look(|seen| seen.picture.state.outline.clone());
+        let (mut state, mut story) = (State::new(outline), Story::default());
+        let (mut gates, mut last) = (Gates::default(), 0);
         each(follower, at.at, &mut |stamped| {
             story.take(&state, stamped);
             state.apply(stamped);
+            gates.apply(stamped);
+            last = stamped.seq;
         })?;
-        let sentences = story.sentences.into_iter().map(|sentence| SentenceBody {
+        let so_far = Story::so_far(&state, &gates, last);
+        let sentences = story.sentences.into_iter().chain(so_far).map(|sentence| SentenceBody {
             at: sentence.at,
             seq: sentence.seq,
             text: sentence.text,

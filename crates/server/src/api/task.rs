@@ -4,16 +4,16 @@
 
 use super::Shared;
 use super::query::{Asked, OfRun};
+use super::waits;
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
 use crate::following::{Follower, Hub, waiting};
 use crate::shapes::{
-    AttemptBody, CauseBody, DecisionBody, FailureBody, HolderOf, PayloadBody, PromptBody, PromptPart,
-    Question, Said, TaskDetail, TaskRowBody, TokensBody, WaitsFor, cost,
+    AttemptBody, CauseBody, DecisionBody, FailureBody, PayloadBody, PromptBody, PromptPart, Question, Said,
+    TaskDetail, TaskRowBody, TokensBody, cost,
 };
 use axum::Json;
 use convoke_agent::{Account, Message};
-use convoke_capacity::{Capacity, Snapshot};
 use convoke_engine::report::{AttemptReport, TaskReport, fold};
 use convoke_journal::{Error, Reader};
 use convoke_model::excerpt::place_of;
@@ -58,36 +58,39 @@ fn detail(hub: &Arc<Hub>, follower: &Arc<Follower>, which: &Which) -> Result<Tas
     let id = TaskId(which.task.as_str().into());
     let unknown = || ApiError::not_found(format!("run `{}` has no task `{id}`", follower.run));
     let last = follower.look(|seen| seen.position);
-    let past = which
-        .at
-        .filter(|at| *at < last)
-        .map(|at| follower.at(at).map(|picture| (picture, at)))
-        .transpose()?;
-    let (row, question, live, position) = match &past {
-        Some((picture, at)) => {
+    let past = which.at.filter(|at| *at < last);
+    let Standing { row, question, wait, position } = match past {
+        Some(at) => follower.at(at, |picture| {
             let (place, row) = picture.table.get(&id).ok_or_else(unknown)?;
-            (TaskRowBody::of(picture, place, row, true), picture.gates.waiting(&id).cloned(), true, *at)
-        }
+            let row = TaskRowBody::of(picture, place, row, true, None);
+            let question = picture.gates.waiting(&id).cloned().map(|asked| (asked, Vec::new()));
+            Ok::<_, ApiError>(Standing { row, question, wait: None, position: at })
+        })??,
         None => follower.look(|seen| {
             let (place, row) = seen.picture.table.get(&id).ok_or_else(unknown)?;
-            let row = TaskRowBody::of(&seen.picture, place, row, seen.live);
+            let row = TaskRowBody::of(&seen.picture, place, row, seen.live, seen.said.get(&id));
             let question = seen.picture.gates.waiting(&id).cloned();
-            Ok::<_, ApiError>((row, question, seen.live, seen.position))
+            let question = question.map(|asked| (asked, seen.steps.of(&id)));
+            let wait = waits::of(seen, &id).filter(|_| seen.live);
+            Ok::<_, ApiError>(Standing { row, question, wait, position: seen.position })
         })?,
     };
+    let words = row.waits.clone().unwrap_or_default();
+    let waits_for = wait.map(|wait| waits::told(hub, &follower.run, &wait, &words));
     let events = follower.events_of(&id, position)?;
     let report = fold(&events).tasks.shift_remove(&id).unwrap_or_default();
-    let workflow = follower.look(|seen| seen.picture.state.workflow.clone());
+    let (workflow, graph) =
+        follower.look(|seen| (seen.picture.state.workflow.clone(), seen.picture.graph.clone()));
     let is_present = past.is_none();
     let detail = follower.with_reader(|reader| {
         let question = match question {
-            Some(asked) => ask(reader, &asked.ask)?
-                .map(|ask| Question::of(&follower.run, &workflow, &asked, &ask, last_steps(&events))),
+            Some((asked, steps)) => ask(reader, &asked.ask)?
+                .map(|ask| Question::of(&follower.run, &workflow, &asked, &ask, steps, &graph)),
             None => None,
         };
         let (conversation, conversation_cut) = conversation(reader, &events)?;
         Ok(TaskDetail {
-            waits_for: if live && is_present { waits_for(hub, &row) } else { Vec::new() },
+            waits_for: waits_for.unwrap_or_default(),
             row,
             tries: report.attempts.iter().map(|attempt| attempt_body(&id, attempt, &events)).collect(),
             prompt: None,
@@ -108,6 +111,15 @@ fn detail(hub: &Arc<Hub>, follower: &Arc<Follower>, which: &Which) -> Result<Tas
     })?;
     let prompt = if is_present { hub.host.prompt(&follower.run, &id) } else { None };
     Ok(TaskDetail { prompt: prompt.map(prompt_body), ..detail })
+}
+
+/// How a task stands, or stood.
+struct Standing {
+    row: TaskRowBody,
+    /// What it asks, and what led to it.
+    question: Option<(convoke_view::Question, Vec<String>)>,
+    wait: Option<convoke_view::Wait>,
+    position: u64,
 }
 
 fn ask(reader: &Reader, payload: &Payload) -> Result<Option<Ask>, Error> {
@@ -193,18 +205,6 @@ fn shortened(text: &str) -> (String, Option<usize>) {
     (text[..place].to_owned(), (rest > 0).then_some(rest))
 }
 
-/// The last things that an agent did before it asked.
-fn last_steps(events: &[Stamped]) -> Vec<String> {
-    let calls = events.iter().rev().filter_map(|stamped| match &stamped.event {
-        Event::ToolCalled { tool, failed: false, .. } => Some(format!("called {tool}")),
-        Event::ToolCalled { tool, failed: true, .. } => Some(format!("called {tool}, which failed")),
-        _ => None,
-    });
-    let mut steps: Vec<String> = calls.take(3).collect();
-    steps.reverse();
-    steps
-}
-
 fn contract(events: &[Stamped]) -> Option<Value> {
     events.iter().rev().find_map(|stamped| match &stamped.event {
         Event::ContractResolved { contract, .. } => serde_json::to_value(contract).ok(),
@@ -249,34 +249,6 @@ fn decisions(events: &[Stamped]) -> Vec<DecisionBody> {
         Some(DecisionBody { chosen, reason, at: stamped.at })
     });
     decided.collect()
-}
-
-/// What a task waits for, and which runs hold it.
-fn waits_for(hub: &Hub, row: &TaskRowBody) -> Vec<WaitsFor> {
-    let Some(on) =
-        row.waits.as_ref().filter(|_| matches!(row.state.as_str(), "blocked" | "waiting" | "asks"))
-    else {
-        return Vec::new();
-    };
-    let path = hub.host.capacity_table(&hub.state);
-    let snapshot = Capacity::observe(&path).ok().flatten();
-    let resource = snapshot.as_ref().and_then(|snapshot| resource(snapshot, on));
-    match (snapshot.as_ref(), resource) {
-        (Some(snapshot), Some(resource)) => {
-            let holders = snapshot.holders(&resource.name);
-            let text = format!(
-                "{on}: {} of {} in use, {} waiting",
-                resource.in_use, resource.limit, resource.waiting
-            );
-            let holders = holders.into_iter().map(|holding| HolderOf { run: Some(holding.run), task: None });
-            vec![WaitsFor { text, holders: holders.collect(), until: None }]
-        }
-        _ => vec![WaitsFor { text: on.clone(), holders: Vec::new(), until: None }],
-    }
-}
-
-fn resource<'a>(snapshot: &'a Snapshot, on: &str) -> Option<&'a convoke_capacity::ResourceView> {
-    snapshot.resources.iter().find(|resource| on.contains(resource.name.as_str()))
 }
 
 fn prompt_body(prompt: Value) -> PromptBody {

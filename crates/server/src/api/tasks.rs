@@ -56,7 +56,10 @@ fn page(which: &Which, shown: &Shown<'_>) -> Result<TasksBody, ApiError> {
     sort(&mut rows, which.sort.as_deref().unwrap_or("order"))?;
     let total = rows.len();
     let page = rows.iter().skip(from).take(most);
-    let tasks = page.map(|(place, row)| TaskRowBody::of(shown.picture, *place, row, shown.live)).collect();
+    let body = |(place, row): &(usize, &Row)| {
+        TaskRowBody::of(shown.picture, *place, row, shown.live, shown.said.get(&row.task))
+    };
+    let tasks = page.map(body).collect();
     let next = after(from, most, total);
     let problem = shown.problem.map(str::to_owned);
     Ok(TasksBody { tasks, total, next, position: shown.position, problem })

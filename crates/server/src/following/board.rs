@@ -5,10 +5,11 @@
 //! folded on from where they were read last. Every row and question carries the number of the look that changed it last, so that a client
 //! is sent what is new to it and nothing else. Nothing is read while no client wants the list.
 
-use crate::shapes::Question;
+use crate::host::Host;
+use crate::shapes::{LastSteps, Question};
 use convoke_journal::{Error, Index, Reader, RunRow, Search, StateDir};
 use convoke_model::{Ask, GateId, JsonText, Payload, RunId, RunStatus};
-use convoke_view::Gates;
+use convoke_view::{Gates, Graph};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -68,6 +69,7 @@ const MOST_GONE: usize = 2_000;
 /// Keeps the list.
 pub(crate) struct Board {
     state: StateDir,
+    host: Arc<dyn Host>,
     /// Clients that want it as it changes.
     pub listeners: AtomicUsize,
     kept: Mutex<Kept>,
@@ -85,12 +87,13 @@ struct Kept {
 struct Asking {
     read: u64,
     gates: Gates,
+    steps: LastSteps,
     open: Vec<Arc<Question>>,
 }
 
 impl Board {
-    pub fn new(state: StateDir) -> Board {
-        Board { state, listeners: AtomicUsize::new(0), kept: Mutex::default(), view: Mutex::default() }
+    pub fn new(state: StateDir, host: Arc<dyn Host>) -> Board {
+        Board { state, host, listeners: AtomicUsize::new(0), kept: Mutex::default(), view: Mutex::default() }
     }
 
     /// How it looked at the last look.
@@ -108,7 +111,7 @@ impl Board {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.view();
         let next = match kept.find(&self.state) {
-            Ok(found) => kept.view(&self.state, found, &before),
+            Ok(found) => kept.view(&self.state, &*self.host, found, &before),
             Err(error) => {
                 kept.index = None;
                 BoardView { problem: Some(error.to_string()), ..before.copied() }
@@ -182,12 +185,12 @@ impl Kept {
         Ok(Found { newest, open, is_cut })
     }
 
-    fn view(&mut self, state: &StateDir, found: Found, before: &BoardView) -> BoardView {
+    fn view(&mut self, state: &StateDir, host: &dyn Host, found: Found, before: &BoardView) -> BoardView {
         let look = before.version + 1;
         let known: HashMap<&RunId, &Listed> =
             before.runs.iter().map(|listed| (&listed.row.id, listed)).collect();
         let mut next = BoardView { version: before.version, is_cut: found.is_cut, ..BoardView::default() };
-        self.read_on(state, &found.open);
+        self.read_on(state, host, &found.open);
         for row in found.newest {
             let asks = self.asking.get(&row.id).map_or(0, |asking| asking.open.len());
             let same = known.get(&row.id).filter(|old| old.row == row && old.asks == asks);
@@ -206,14 +209,14 @@ impl Kept {
     }
 
     /// Reads what these runs ask, as far as their journals have come; others ask nothing.
-    fn read_on(&mut self, state: &StateDir, open: &[RunRow]) {
+    fn read_on(&mut self, state: &StateDir, host: &dyn Host, open: &[RunRow]) {
         let ids: HashSet<&RunId> = open.iter().map(|row| &row.id).collect();
         self.asking.retain(|run, _| ids.contains(run));
         for row in open {
             let asking = self.asking.entry(row.id.clone()).or_default();
             if asking.read < row.events {
                 // A journal that cannot be read asks nothing; its row says why.
-                asking.read_on(state, row).ok();
+                asking.read_on(state, host, row).ok();
             }
         }
     }
@@ -236,11 +239,13 @@ impl Kept {
 }
 
 impl Asking {
-    fn read_on(&mut self, state: &StateDir, row: &RunRow) -> Result<(), Error> {
+    fn read_on(&mut self, state: &StateDir, host: &dyn Host, row: &RunRow) -> Result<(), Error> {
         let reader = Reader::open(state, &row.id)?;
-        let mut steps: HashMap<String, Vec<String>> = HashMap::new();
+        // The plan is read where there is something new to ask, and not kept.
+        let mut graph: Option<Graph> = None;
         reader.read(self.read + 1, &mut |stamped| {
             self.gates.apply(&stamped);
+            self.steps.apply(&stamped.event);
             self.read = stamped.seq;
         })?;
         let known: HashMap<GateId, Arc<Question>> = self
@@ -253,8 +258,11 @@ impl Asking {
                 Some(known) => known.clone(),
                 None => {
                     let Some(ask) = ask(&reader, &asked.ask)? else { continue };
-                    let last = steps.remove(&*asked.id.task.0).unwrap_or_default();
-                    Arc::new(Question::of(&row.id, &row.workflow, asked, &ask, last))
+                    let graph = graph.get_or_insert_with(|| {
+                        host.plan_of(&row.id).map(|plan| Graph::of(&plan)).unwrap_or_default()
+                    });
+                    let last = self.steps.of(&asked.id.task);
+                    Arc::new(Question::of(&row.id, &row.workflow, asked, &ask, last, graph))
                 }
             };
             self.open.push(question);
@@ -325,7 +333,7 @@ mod tests {
         let state = StateDir::open(folder.path().join("state")).unwrap();
         begun(&state, "a-first", 1, parked("ask"));
         (0..=MOST).for_each(|number| begun(&state, &format!("b-{number}"), 1_000, ended()));
-        let board = Board::new(state.clone());
+        let board = Board::new(state.clone(), Arc::new(crate::host::tests::Nothing));
         assert!(board.look());
         let view = board.view();
         assert_eq!(view.runs.len(), MOST);

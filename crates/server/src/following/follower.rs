@@ -5,9 +5,9 @@
 
 use super::events::{Piece, Recent};
 use crate::host::Host;
-use crate::shapes::{PayloadBody, RunEnd};
+use crate::shapes::{Heard, LastSteps, PayloadBody, RunEnd};
 use convoke_journal::{Blocked, Error, Index, Reader, RunRow, Saying, StateDir, blocked, live_owner, stands};
-use convoke_model::{Event, Payload, RunId, RunStatus, Stamped, TaskId};
+use convoke_model::{Event, Payload, RunId, RunStatus, Stamped, TaskId, Timestamp};
 use convoke_plan::Plan;
 use convoke_schedule::task_of;
 use convoke_view::Picture;
@@ -26,6 +26,13 @@ pub(crate) struct Follower {
     /// Callers that want events as they are written.
     pub listeners: AtomicUsize,
     seen: Mutex<Seen>,
+    past: Mutex<Option<Past>>,
+}
+
+/// The run as it was after an event.
+struct Past {
+    position: u64,
+    picture: Picture,
 }
 
 /// What is known of a run.
@@ -51,7 +58,11 @@ pub(crate) struct Seen {
     /// The number of the last event.
     pub position: u64,
     /// What its agents say at this moment, each with the look that found it so.
-    pub said: HashMap<TaskId, (u64, Saying)>,
+    pub said: HashMap<TaskId, Heard>,
+    /// What led to what it asks.
+    pub steps: LastSteps,
+    /// The tasks of attempts that run, by the permit that each runs on.
+    pub leases: HashMap<u64, TaskId>,
     said_at: Option<SystemTime>,
     /// What its first and last events say.
     pub end: RunEnd,
@@ -79,6 +90,8 @@ impl Follower {
             wanted: Instant::now(),
             position: 0,
             said: HashMap::new(),
+            steps: LastSteps::default(),
+            leases: HashMap::new(),
             said_at: None,
             end: RunEnd::default(),
             output: None,
@@ -87,7 +100,13 @@ impl Follower {
             reader: Some(reader),
         };
         let (run, state) = (run.clone(), state.clone());
-        Ok(Follower { run, state, listeners: AtomicUsize::new(0), seen: Mutex::new(seen) })
+        Ok(Follower {
+            run,
+            state,
+            listeners: AtomicUsize::new(0),
+            seen: Mutex::new(seen),
+            past: Mutex::new(None),
+        })
     }
 
     /// Looks at what is known.
@@ -203,22 +222,32 @@ impl Follower {
         read(&reader)
     }
 
-    /// Another fold of the first events, up to one of them. Waits for the disk.
-    pub fn at(&self, position: u64) -> Result<Picture, Error> {
-        let plan = self.look(|seen| seen.plan.clone());
-        let mut picture = Picture::new(plan.as_deref());
-        if position > 0 {
+    /// Looks at the run as it was after one of its events. Waits for the disk.
+    ///
+    /// The picture that was looked at last is kept: all that one page asks about one moment is read once, and a later moment is read on
+    /// from there.
+    pub fn at<R>(&self, position: u64, look: impl FnOnce(&Picture) -> R) -> Result<R, Error> {
+        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = past.take().filter(|kept| kept.position <= position);
+        let mut kept = kept.unwrap_or_else(|| {
+            let plan = self.look(|seen| seen.plan.clone());
+            Past { position: 0, picture: Picture::new(plan.as_deref()) }
+        });
+        if kept.position < position {
             self.with_reader(|reader| {
-                reader.read_while(1, &mut |stamped| {
+                reader.read_while(kept.position + 1, &mut |stamped| {
                     let is_in = stamped.seq <= position;
                     if is_in {
-                        picture.apply(&stamped);
+                        kept.picture.apply(&stamped);
+                        kept.position = stamped.seq;
                     }
                     is_in && stamped.seq < position
                 })
             })?;
         }
-        Ok(picture)
+        let found = look(&kept.picture);
+        *past = Some(kept);
+        Ok(found)
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
@@ -229,6 +258,11 @@ impl Follower {
 /// Events of one task that lie so near are read together.
 const NEAR: u64 = 64;
 
+fn timestamp(time: SystemTime) -> Timestamp {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
+
 fn has_more(reader: &Reader, from: u64) -> bool {
     reader.last() >= from
 }
@@ -237,6 +271,7 @@ impl Seen {
     fn take(&mut self, stamped: &Stamped, wants_events: bool) {
         self.picture.apply(stamped);
         self.position = stamped.seq;
+        self.steps.apply(&stamped.event);
         self.remember(&stamped.event);
         if let (Some(task), Ok(seq)) = (task_of(&stamped.event), u32::try_from(stamped.seq)) {
             match self.events_of.get_mut(task) {
@@ -265,6 +300,15 @@ impl Seen {
             Event::RunFinished { output, failure, .. } => {
                 (self.output, self.end.failure) = (output.clone(), failure.clone());
             }
+            Event::AttemptStarted { task, lease: Some(lease), .. } => {
+                self.leases.retain(|_, known| known != task);
+                self.leases.insert(*lease, task.clone());
+            }
+            Event::AttemptFinished { task, .. }
+            | Event::AttemptFailed { task, .. }
+            | Event::AttemptSuspended { task, .. }
+            | Event::AttemptLost { task, .. }
+            | Event::TaskCancelled { task, .. } => self.leases.retain(|_, known| known != task),
             _ => {}
         }
     }
@@ -276,15 +320,15 @@ impl Seen {
             return false;
         }
         self.said_at = published;
+        let at = published.map(timestamp).unwrap_or_default();
         let all = if published.is_some() { Saying::read(state, run) } else { Vec::new() };
         let before = std::mem::take(&mut self.said);
         for saying in all {
-            let look = match before.get(&saying.task) {
-                Some((look, known)) if *known == saying => *look,
-                Some((look, _)) => look + 1,
-                None => 1,
+            let heard = match before.get(&saying.task) {
+                Some(known) if known.saying == saying => known.clone(),
+                known => Heard { look: known.map_or(1, |known| known.look + 1), at, saying },
             };
-            self.said.insert(saying.task.clone(), (look, saying));
+            self.said.insert(heard.saying.task.clone(), heard);
         }
         true
     }

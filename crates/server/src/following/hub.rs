@@ -34,7 +34,7 @@ pub(crate) struct Hub {
 impl Hub {
     /// Follows nothing yet.
     pub fn new(state: StateDir, host: Arc<dyn Host>) -> std::io::Result<Arc<Hub>> {
-        let (board, news) = (Board::new(state.clone()), watch::Sender::new(0));
+        let (board, news) = (Board::new(state.clone(), host.clone()), watch::Sender::new(0));
         let boot = boot();
         let hub = Arc::new(Hub {
             state,
@@ -94,6 +94,14 @@ impl Hub {
 
     fn lock_problems(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A run that holds what another waits for, read as far as its journal has come. Waits for the disk.
+    pub fn holder(&self, run: &str) -> Option<Arc<Follower>> {
+        let follower = self.follower(&RunId(run.into())).ok()?;
+        follower.want();
+        follower.read_on();
+        Some(follower)
     }
 
     fn follower(&self, run: &RunId) -> Result<Arc<Follower>, ApiError> {

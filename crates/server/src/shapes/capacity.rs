@@ -2,6 +2,7 @@
 
 use super::task::millis;
 use convoke_capacity::{Instance, Liveness, ResourceView, Snapshot};
+use convoke_engine::MONEY_UNIT;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -14,16 +15,27 @@ pub(crate) struct CapacityBody {
     pub shared: bool,
 }
 
-/// One limit.
+/// What a limit counts, by its name.
+pub(crate) fn unit_of(name: &str) -> (&'static str, u64) {
+    match name {
+        _ if name.contains("(money)") => ("usd_micros", MONEY_UNIT),
+        _ if name.contains("(tokens)") || name.starts_with("tokens:") => ("tokens", 1),
+        _ => ("count", 1),
+    }
+}
+
+/// One limit. Its amounts are in its unit.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct LimitBody {
     pub name: String,
+    /// What it counts: `count`, `tokens`, or `usd_micros`, millionths of a US dollar.
+    pub unit: String,
     /// Null where there is none.
-    pub limit: Option<u32>,
+    pub limit: Option<u64>,
     /// What is in use.
-    pub used: u32,
+    pub used: u64,
     /// What is held by processes that are silent.
-    pub held: u32,
+    pub held: u64,
     /// What was used and is counted by the service still.
     pub lingering: u64,
     /// Demands that wait for it.
@@ -45,7 +57,7 @@ pub(crate) struct HolderBody {
     pub run: String,
     pub process: Option<u32>,
     pub workflow: String,
-    pub used: u32,
+    pub used: u64,
 }
 
 /// A process that takes part.
@@ -75,18 +87,21 @@ impl CapacityBody {
 }
 
 fn limit(resource: &ResourceView, snapshot: &Snapshot) -> LimitBody {
+    let (unit, factor) = unit_of(&resource.name);
+    let amount = |units: u32| u64::from(units) * factor;
     let holders = snapshot.holders(&resource.name).into_iter().map(|holding| HolderBody {
         run: holding.run,
         process: (holding.pid != 0).then_some(holding.pid),
         workflow: holding.label,
-        used: holding.in_use + holding.quarantined,
+        used: amount(holding.in_use + holding.quarantined),
     });
     LimitBody {
         name: resource.name.clone(),
-        limit: (resource.limit != u32::MAX).then_some(resource.limit),
-        used: resource.in_use,
-        held: resource.quarantined,
-        lingering: resource.lingering,
+        unit: unit.to_owned(),
+        limit: (resource.limit != u32::MAX).then(|| amount(resource.limit)),
+        used: amount(resource.in_use),
+        held: amount(resource.quarantined),
+        lingering: resource.lingering * factor,
         queued: resource.waiting,
         origin: resource.origin.clone(),
         by_hand: resource.by_hand,

@@ -3,21 +3,25 @@
 //! Times are microseconds since 1970 in UTC. A cost that is not known is null and never 0. What is shortened says so.
 
 mod capacity;
+mod doing;
 mod graph;
 mod payload;
 mod question;
 mod run;
+mod steps;
 mod task;
 mod timeline;
 
-pub(crate) use capacity::{CapacityBody, InstanceBody};
+pub(crate) use capacity::{CapacityBody, InstanceBody, unit_of};
+pub(crate) use doing::Heard;
 pub(crate) use graph::GraphBody;
 pub(crate) use payload::PayloadBody;
 pub(crate) use question::{InboxBody, Question, grouped};
 pub(crate) use run::{FailureBody, RunEnd, RunHead, RunRowBody, RunsBody, TokensBody, TotalsBody};
+pub(crate) use steps::LastSteps;
 pub(crate) use task::{
     AttemptBody, CauseBody, DecisionBody, HolderOf, PromptBody, PromptPart, Said, TaskDetail, TaskRowBody,
-    TasksBody, WaitsFor,
+    TasksBody, WaitsFor, millis,
 };
 pub(crate) use timeline::TimelineBody;
 

@@ -1,8 +1,9 @@
 //! A question to a person, as the inbox shows it.
 
-use convoke_model::{Ask, AskOption, AskedCall, RunId, Timestamp, Verdict, asked_text};
-use convoke_view::Question as Asked;
+use convoke_model::{Ask, AskOption, AskedCall, RunId, TaskId, Timestamp, Verdict, asked_text};
+use convoke_view::{END, Graph, Question as Asked, Way};
 use serde::Serialize;
+use std::collections::HashMap;
 use utoipa::ToSchema;
 
 /// All questions of all runs.
@@ -58,8 +59,10 @@ pub(crate) struct Question {
     /// When the time to answer is over.
     #[schema(value_type = Option<u64>)]
     pub until: Option<Timestamp>,
-    /// What its agent did last.
+    /// What its agent did last; of a gate, what ended just before it.
     pub last_steps: Vec<String>,
+    /// Whether an agent asks on its way, and not a step that is there to ask.
+    pub by_agent: bool,
     /// The same for questions that can be answered together.
     pub group_key: String,
 }
@@ -83,6 +86,8 @@ pub(crate) struct QuestionField {
 pub(crate) struct QuestionOption {
     pub value: String,
     pub label: String,
+    /// What follows, in a few words, where that is known.
+    pub then: Option<String>,
     /// A text to ask for when it is chosen: the name under which `inputs` has it.
     pub prompt_for: Option<String>,
     pub multiline: bool,
@@ -90,7 +95,15 @@ pub(crate) struct QuestionOption {
 
 impl Question {
     /// Of a gate that is open.
-    pub fn of(run: &RunId, workflow: &str, asked: &Asked, ask: &Ask, last_steps: Vec<String>) -> Question {
+    pub fn of(
+        run: &RunId,
+        workflow: &str,
+        asked: &Asked,
+        ask: &Ask,
+        last_steps: Vec<String>,
+        graph: &Graph,
+    ) -> Question {
+        let follows = Consequences::of(graph, &asked.id.task, ask);
         let shown = asked.shown.unwrap_or_else(|| ask.shown());
         let text = text(ask);
         Question {
@@ -103,7 +116,7 @@ impl Question {
             title: convoke_view::words::task(&asked.id.task),
             text,
             fields: fields(ask),
-            options: options(ask),
+            options: options(ask, &follows),
             default: match ask {
                 Ask::Choice { default, .. } => default.clone(),
                 _ => None,
@@ -111,6 +124,7 @@ impl Question {
             opened: asked.at,
             until: asked.until,
             last_steps,
+            by_agent: follows.by_agent,
             group_key: format!("{workflow}/{}", convoke_view::alike_key(&asked.id.task, ask)),
         }
     }
@@ -164,34 +178,82 @@ fn decision(call: &AskedCall) -> QuestionField {
     }
 }
 
-fn options(ask: &Ask) -> Vec<QuestionOption> {
-    let stated = |value: &str, label: &str| QuestionOption {
+/// What answers to one question lead to, as far as the plan says it.
+#[derive(Debug, Default)]
+pub(crate) struct Consequences {
+    by_agent: bool,
+    /// By the label of an option.
+    ways: HashMap<String, String>,
+}
+
+impl Consequences {
+    fn of(graph: &Graph, task: &TaskId, ask: &Ask) -> Consequences {
+        let node = convoke_view::node_of(task);
+        let known = graph.nodes.iter().find(|known| known.id == graph.nearest(task));
+        let asks = known.is_some_and(|known| known.kind == "agent" || known.id != node);
+        let by_agent = asks && matches!(ask, Ask::Choice { .. });
+        let title = |id: &str| {
+            let to = graph.nodes.iter().find(|known| known.id == id);
+            to.map_or_else(|| id.to_owned(), |to| to.title.clone())
+        };
+        let ways = graph.edges.iter().filter(|edge| edge.from == node);
+        let ways = ways.filter_map(|edge| {
+            let words = match (edge.to.as_str(), edge.way) {
+                (END, _) => "the run goes to its end".to_owned(),
+                (to, Way::Back) => format!("back to {}", title(to)),
+                (to, _) => format!("{} comes next", title(to)),
+            };
+            Some((edge.label.clone()?, words))
+        });
+        Consequences { by_agent, ways: ways.collect() }
+    }
+
+    fn then(&self, option: &AskOption) -> Option<String> {
+        let after = self.ways.get(&option.label).cloned();
+        after.or_else(|| self.by_agent.then(|| "the agent is told and goes on".to_owned()))
+    }
+}
+
+fn options(ask: &Ask, follows: &Consequences) -> Vec<QuestionOption> {
+    let stated = |value: &str, label: &str, then: &str| QuestionOption {
         value: value.to_owned(),
         label: label.to_owned(),
+        then: Some(then.to_owned()),
         prompt_for: None,
         multiline: false,
     };
     match ask {
-        Ask::Choice { options, .. } => options.iter().map(option).collect(),
+        Ask::Choice { options, .. } => options.iter().map(|one| option(one, follows)).collect(),
         Ask::Questions { .. } => Vec::new(),
-        Ask::Plan { .. } => vec![stated("approve", "Carry it out"), stated("fail", "Do not")],
-        Ask::Unknown { .. } => vec![stated("retry", "Try it again"), stated("fail", "Take it as failed")],
+        Ask::Plan { .. } => vec![
+            stated("approve", "Carry it out", "its tasks begin"),
+            stated("fail", "Do not", "the goal fails"),
+        ],
+        Ask::Unknown { .. } => vec![
+            stated("retry", "Try it again", "it is done again, maybe twice"),
+            stated("fail", "Take it as failed", "the step fails, and its routes decide"),
+        ],
         Ask::Approval { .. } => {
-            let because = stated("deny-because", "Do not make it, and tell the agent why");
+            let because = stated("deny-because", "Do not make it, and tell the agent why", "the agent is told and goes on");
             vec![
-                stated("approve", "Make it, once"),
-                stated("remember", "Make it, and this very call again in this run without asking"),
-                stated("deny", "Do not make it"),
+                stated("approve", "Make it, once", "the call is made, and the agent goes on"),
+                stated(
+                    "remember",
+                    "Make it, and this very call again in this run without asking",
+                    "the call is made, and the agent goes on",
+                ),
+                stated("deny", "Do not make it", "the agent is told and goes on"),
                 QuestionOption { prompt_for: Some("words".to_owned()), multiline: true, ..because },
             ]
         }
     }
 }
 
-fn option(option: &AskOption) -> QuestionOption {
+fn option(option: &AskOption, follows: &Consequences) -> QuestionOption {
     QuestionOption {
         value: option.value.clone(),
         label: option.label.clone(),
+        then: follows.then(option),
         prompt_for: option.prompt_for.clone(),
         multiline: option.multiline,
     }

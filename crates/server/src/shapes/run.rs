@@ -304,10 +304,12 @@ fn eta(state: &State, until: Timestamp) -> Option<u64> {
 
 fn stalled(seen: &Seen, now: Timestamp) -> Vec<Stalled> {
     let rows = seen.picture.state.running.values().filter_map(|task| seen.picture.table.get(task));
-    let mut silent: Vec<Stalled> = rows
-        .filter(|(_, row)| now.0.saturating_sub(row.last_sign.0) > SILENT_MICROS)
-        .map(|(_, row)| Stalled { task: row.task.to_string(), since: row.last_sign })
-        .collect();
+    let signs = rows.map(|(_, row)| {
+        let heard = seen.said.get(&row.task).map_or(row.last_sign, |heard| heard.at.max(row.last_sign));
+        Stalled { task: row.task.to_string(), since: heard }
+    });
+    let mut silent: Vec<Stalled> =
+        signs.filter(|sign| now.0.saturating_sub(sign.since.0) > SILENT_MICROS).collect();
     silent.sort_by_key(|stalled| stalled.since);
     silent.truncate(MOST_STALLED);
     silent

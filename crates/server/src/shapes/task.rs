@@ -1,6 +1,6 @@
 //! A task: one row of a table, and everything that its own page shows.
 
-use super::{FailureBody, PayloadBody, Question, TokensBody, cost};
+use super::{FailureBody, Heard, PayloadBody, Question, TokensBody, cost};
 use convoke_model::Timestamp;
 use convoke_view::{Picture, Row, Standing};
 use serde::Serialize;
@@ -69,8 +69,8 @@ pub(crate) struct TaskRowBody {
 }
 
 impl TaskRowBody {
-    /// Of a row; where no process drives the run, nothing runs.
-    pub fn of(picture: &Picture, place: usize, row: &Row, live: bool) -> TaskRowBody {
+    /// Of a row, and of what its task was heard to do; where no process drives the run, nothing runs.
+    pub fn of(picture: &Picture, place: usize, row: &Row, live: bool, heard: Option<&Heard>) -> TaskRowBody {
         let (task, state) = (&row.task, &picture.state);
         let standing = match row.standing {
             Standing::Running if !live && row.attempts > 0 => Standing::Interrupted,
@@ -94,8 +94,8 @@ impl TaskRowBody {
             tokens: TokensBody::of(&row.usage),
             cost_micros: cost(&row.usage),
             waits: row.waits.clone(),
-            doing: None,
-            last_sign: row.last_sign,
+            doing: heard.filter(|_| standing == Standing::Running).and_then(Heard::words),
+            last_sign: heard.map_or(row.last_sign, |heard| heard.at.max(row.last_sign)),
             item: task.segments().last().and_then(|segment| segment.key),
             order: place,
             changed: row.changed,
@@ -200,19 +200,24 @@ pub(crate) struct CauseBody {
 }
 
 /// Something that a task waits for.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct WaitsFor {
     pub text: String,
+    /// Who holds it, those first that have held it longest.
     pub holders: Vec<HolderOf>,
+    /// When it is expected; null where that is not known.
     #[schema(value_type = Option<u64>)]
     pub until: Option<Timestamp>,
 }
 
 /// Something that holds what is waited for.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct HolderOf {
     pub run: Option<String>,
+    /// Null where the run has not told it.
     pub task: Option<String>,
+    /// For how long.
+    pub held_ms: u64,
 }
 
 /// A decision.

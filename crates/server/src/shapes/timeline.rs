@@ -2,9 +2,10 @@
 
 use crate::api::Shown;
 use convoke_model::{TaskId, Timestamp};
-use convoke_view::{Picture, Row};
+use convoke_view::{Picture, Row, Standing};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::time::Duration;
 use utoipa::ToSchema;
 
 /// A timeline.
@@ -30,8 +31,9 @@ pub(crate) struct TimelineBody {
 pub(crate) struct TimelineRows {
     pub task: Vec<String>,
     pub state: Vec<String>,
-    /// Milliseconds in the queue before the first start.
+    /// Milliseconds in the queue, those of a wait that is not over as well.
     pub queued: Vec<u64>,
+    /// 0 where it has not: it waits still, or will come.
     #[schema(value_type = Vec<u64>)]
     pub started: Vec<Timestamp>,
     /// 0 where it has not ended.
@@ -49,13 +51,12 @@ impl TimelineBody {
     pub fn of(shown: &Shown<'_>) -> TimelineBody {
         let (picture, position) = (shown.picture, shown.position);
         let (from, to) = (picture.state.started, picture.state.last);
-        let rows: Vec<&Row> =
-            picture.table.rows().iter().filter(|row| !row.gone && row.started.is_some()).collect();
+        let rows: Vec<&Row> = picture.table.rows().iter().filter(|row| !row.gone).collect();
         let mut columns = TimelineRows::default();
         for row in &rows {
             columns.task.push(row.task.to_string());
             columns.state.push(row.standing.word().to_owned());
-            columns.queued.push(super::task::millis(row.queued));
+            columns.queued.push(super::task::millis(row.queued + still_queued(picture, row, to)));
             columns.started.push(row.started.unwrap_or_default());
             columns.ended.push(row.ended.unwrap_or_default());
             columns.retries.push(row.retries.clone());
@@ -64,6 +65,21 @@ impl TimelineBody {
         let problem = shown.problem.map(str::to_owned);
         TimelineBody { from, to, position, idle, critical, rows: columns, problem }
     }
+}
+
+/// How long a task waits already for what has not come: since it was told so, or since everything that it needs is there.
+fn still_queued(picture: &Picture, row: &Row, to: Timestamp) -> Duration {
+    let ended = |need: &TaskId| picture.table.get(need).and_then(|(_, row)| row.ended);
+    let since = match (row.standing, row.started) {
+        (Standing::Blocked, _) => Some(row.since),
+        (Standing::Waiting, None) if picture.state.status.is_none_or(|status| !status.is_end()) => {
+            let needs = picture.state.outline.steps.get(&row.task).filter(|needs| !needs.is_empty());
+            let ends: Option<Vec<Timestamp>> = needs.and_then(|needs| needs.iter().map(ended).collect());
+            ends.and_then(|ends| ends.into_iter().max())
+        }
+        _ => None,
+    };
+    since.map(|since| to.since(since)).unwrap_or_default()
 }
 
 fn idle(rows: &[&Row], from: Timestamp, to: Timestamp) -> Vec<[Timestamp; 2]> {

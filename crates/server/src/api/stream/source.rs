@@ -4,9 +4,10 @@ use super::message;
 use super::place::Place;
 use super::topic::Topic;
 use crate::api::{App, at, capacity};
-use crate::following::{Follower, Gone, waiting};
-use crate::shapes::{CapacityBody, RunHead, RunRowBody, TaskRowBody};
+use crate::following::{Follower, Gone, Seen, waiting};
+use crate::shapes::{CapacityBody, Heard, RunHead, RunRowBody, TaskRowBody};
 use convoke_model::{RunId, TaskId};
+use convoke_view::Row;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,6 +23,9 @@ const TOO_MANY: usize = 5_000;
 
 /// Events of one piece of an answer.
 const EVENTS: usize = 200;
+
+/// Between two messages about what tasks of a run do.
+const DOING: Duration = Duration::from_secs(1);
 
 /// Between two looks at what processes share.
 pub(super) const CAPACITY: Duration = Duration::from_secs(1);
@@ -48,6 +52,9 @@ struct Listening {
     /// The version that was sent last.
     version: u64,
     wants_events: bool,
+    /// What it was told that tasks do: no event says that.
+    doing: HashMap<TaskId, (u64, Option<String>)>,
+    doing_at: Option<Instant>,
 }
 
 impl Drop for Listening {
@@ -250,7 +257,13 @@ impl Source {
         }
         match self.app.hub.open(run).await {
             Ok(follower) => {
-                let listening = Listening { follower: follower.clone(), version: 0, wants_events: false };
+                let listening = Listening {
+                    follower: follower.clone(),
+                    version: 0,
+                    wants_events: false,
+                    doing: HashMap::new(),
+                    doing_at: None,
+                };
                 self.followers.insert(run.clone(), listening);
                 Ok(follower)
             }
@@ -274,7 +287,7 @@ impl Source {
         let reached = self.place.rows.get(run).copied();
         let last = follower.look(|seen| seen.position);
         if listening.version == version && !is_new && reached == Some(last) {
-            return String::new();
+            return self.doings(run, &follower);
         }
         listening.version = version;
         let state = self.app.settings.state.clone();
@@ -290,6 +303,35 @@ impl Source {
                 self.say("snapshot", &data)
             }
         }
+    }
+
+    /// Rows of tasks that do something else than they were told to do; no event says so. Those that fit into one message.
+    fn doings(&mut self, run: &RunId, follower: &Follower) -> String {
+        let Some(listening) = self.followers.get_mut(run) else { return String::new() };
+        if listening.doing_at.is_some_and(|at| at.elapsed() < DOING) {
+            return String::new();
+        }
+        let (rows, position) = follower.look(|seen| {
+            let is_new = |(task, heard): &(&TaskId, &Heard)| {
+                listening.doing.get(*task).is_none_or(|(look, _)| *look != heard.look)
+            };
+            let new: Vec<(&TaskId, &Heard)> = seen.said.iter().filter(is_new).take(ROWS).collect();
+            let mut rows = Vec::new();
+            for (task, heard) in new {
+                let words = heard.words();
+                let is_other = listening.doing.get(task).is_none_or(|(_, before)| *before != words);
+                listening.doing.insert(task.clone(), (heard.look, words));
+                let known = seen.picture.table.get(task).filter(|_| is_other);
+                rows.extend(known.map(|(place, row)| row_of(seen, place, row)));
+            }
+            listening.doing.retain(|task, _| seen.said.contains_key(task));
+            (rows, seen.position)
+        });
+        if rows.is_empty() {
+            return String::new();
+        }
+        listening.doing_at = Some(Instant::now());
+        self.say("tasks", &json!({ "run": run, "position": position, "rows": rows, "gone": [] }))
     }
 
     fn told_changes(&mut self, run: &RunId, head: RunHead, changes: Changes) -> String {
@@ -316,10 +358,11 @@ impl Source {
             Err(said) => return said,
         };
         let known = self.said.get(topic).copied();
-        let now = follower.look(|seen| seen.said.get(task).filter(|(look, _)| Some(*look) != known).cloned());
+        let now =
+            follower.look(|seen| seen.said.get(task).filter(|heard| Some(heard.look) != known).cloned());
         let is_silent = follower.look(|seen| !seen.said.contains_key(task));
         match now {
-            Some((look, saying)) => {
+            Some(Heard { look, saying, .. }) => {
                 self.said.insert(topic.clone(), look);
                 let data = json!({
                     "run": run, "task": task, "text": saying.text, "dropped": saying.dropped, "tools": saying.tools,
@@ -361,6 +404,10 @@ impl Source {
     }
 }
 
+fn row_of(seen: &Seen, place: usize, row: &Row) -> TaskRowBody {
+    TaskRowBody::of(&seen.picture, place, row, seen.live, seen.said.get(&row.task))
+}
+
 /// Rows that are new to a client.
 struct Changes {
     rows: Vec<TaskRowBody>,
@@ -390,7 +437,7 @@ fn changes(follower: &Follower, since: u64) -> Option<Changes> {
             changes.position = row.changed;
             match row.gone {
                 true => changes.gone.push(row.task.to_string()),
-                false => changes.rows.push(TaskRowBody::of(&seen.picture, place, row, seen.live)),
+                false => changes.rows.push(row_of(seen, place, row)),
             }
         }
         if changes.is_all {
