@@ -79,6 +79,25 @@ fn the_second_ctrl_c_ends_everything_at_once() {
     gone_and_resumable(&world);
 }
 
+/// At the first signal nothing is asked to end; at the second one nothing is asked any more, or waited for: it is ended.
+#[test]
+fn a_second_signal_gives_nobody_time_to_tidy_up() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let script = "trap \"echo script >>asked\" TERM; echo x >>begun; while :; do sleep 0.02; done";
+        let world = World::with_workflow(&format!(
+            "workflow: {{name: w, entry_point: s}}\nagents: [{{name: s, type: script, command: sh, args: [-c, '{script}']}}]\n"
+        ));
+        let process = world.start(&["run", "w.yaml"]);
+        until("it has begun", || !world.read("begun").is_empty());
+        process.signal(signal);
+        process.await_words("stops at once");
+        process.signal(signal);
+        process.wait().prints_nothing().mentions(&["convoke resume"]);
+        assert_eq!(world.status(), "interrupted");
+        assert_eq!(world.read("asked"), "", "{signal:?}: it was asked, and waited for");
+    }
+}
+
 /// A shutdown lets what runs come to its end, within a bound, and begins nothing new.
 #[test]
 fn sigterm_and_sighup_let_what_runs_end() {

@@ -95,7 +95,7 @@ impl Launcher {
         let (sandbox, mut kept) = prepared(&mut command, confinement.as_ref())?.unzip();
         let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let order = Order { command, sandbox, recording: None, until };
+        let order = Order { command, sandbox, recording: None, outlives: false, until };
         let started = self.spawner.start_unless(order, taken_back, waits).await;
         let Some(mut child) = started.map_err(|error| explained(error, kept.as_ref()))? else {
             return Ok(None);
@@ -147,6 +147,22 @@ fn explained(error: io::Error, kept: Option<&Kept>) -> io::Error {
     match kept.and_then(|kept| kept.explain(&error)) {
         Some(missing) => io::Error::new(io::ErrorKind::Unsupported, missing),
         None => error,
+    }
+}
+
+impl Launcher {
+    /// Starts a program that goes on when the engine ends, and of which nothing is read or recorded; `None` if it was taken back first.
+    /// What is given back is its supervisor.
+    pub async fn start_beside(
+        &self,
+        mut command: Command,
+        taken_back: impl Future<Output = ()>,
+    ) -> io::Result<Option<Child>> {
+        let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
+        command.env(MARK, mark);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let order = Order { command, sandbox: None, recording: None, outlives: true, until: None };
+        self.spawner.start_unless(order, taken_back, |_| {}).await
     }
 }
 

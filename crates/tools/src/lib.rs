@@ -7,6 +7,7 @@
 //! `convoke_process`'s. Time limits of steps are the scheduler's: it cancels;
 //! a limit on silence is kept here, because only the reader of its streams knows whether a command is silent.
 
+mod beside;
 mod builtin;
 mod capture;
 mod environment;
@@ -18,9 +19,12 @@ mod silence;
 mod surviving;
 
 pub use builtin::{Hands, NoShell, Shell};
+pub use beside::start_beside;
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
-pub use convoke_process::{Leftovers, MARK, end_leftovers, has_marked_ancestor, raise_descriptor_limit};
+pub use convoke_process::{
+    Leftovers, MARK, end_at_once, end_leftovers, has_marked_ancestor, raise_descriptor_limit,
+};
 pub use environment::Environment;
 pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;
