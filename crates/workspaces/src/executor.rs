@@ -12,11 +12,11 @@ use crate::error::Trouble;
 use crate::lease::Lease;
 use crate::leases::Leases;
 use crate::merge::Merged;
-use convoke_agent::{EngineLink, Executor};
+use convoke_agent::{EngineLink, Executor, LetGo};
 use convoke_failpoint::failpoint;
 use convoke_model::{
-    Assignment, AttemptEnd, Class, Failure, JsonText, MergeMode, ProbeFinding, Usage, Work, WorkspaceCall,
-    WorkspaceTold, reason,
+    Assignment, AttemptEnd, Class, Failure, JsonText, MergeMode, ProbeFinding, TaskId, Usage, Work,
+    WorkspaceCall, WorkspaceTold, reason,
 };
 use forecasts::Forecasts;
 use futures::future::BoxFuture;
@@ -57,6 +57,25 @@ impl Executor for WorkspaceExecutor {
         let attempt = Attempt { executor: self.clone(), call: *call, assignment, link, cancel };
         Box::pin(async move { attempt.perform().await.unwrap_or_else(|end| end) })
     }
+
+    fn let_go(&self, owner: TaskId, back: Option<MergeMode>) -> BoxFuture<'static, LetGo> {
+        let (leases, who) = (self.leases.clone(), owner.clone());
+        let done = tokio::task::spawn_blocking(move || leases.settle(&owner.0, back));
+        Box::pin(async move {
+            let lost =
+                || Failure::new(Class::Fatal, format!("the workspace of `{who}` could not be looked after"));
+            let told = done.await.map_err(|_| lost())?;
+            told.map_err(|trouble| trouble.failure())?.map_err(|paths| {
+                let message = format!(
+                    "the work of `{who}` contradicts what its target got meanwhile, in {}",
+                    paths.join(", ")
+                );
+                Failure::new(Class::Conflict, message)
+                    .reason(reason::MERGE_CONFLICT)
+                    .hint("`convoke workspaces` shows where it is kept; merge it by hand")
+            })
+        })
+    }
 }
 
 /// One attempt in a workspace.
@@ -75,21 +94,22 @@ impl Attempt {
     async fn perform(&self) -> Step<AttemptEnd> {
         if let Some(sealed) = self.call.sealed.as_ref().filter(|sealed| sealed.settled) {
             self.let_go().await?;
-            return Ok(self.ended(sealed.output.clone(), Usage::default()));
+            return Ok(self.ended(sealed.output.clone(), sealed.usage));
         }
         let call = self.call.clone();
         let lease = self.with_leases(move |leases| leases.acquire(&call)).await?;
-        self.tell(WorkspaceTold::Leased(Box::new(lease.told(&self.call.owner)))).await?;
+        self.tell_leased(&self.call, &lease).await?;
         failpoint!("workspaces.attempt.leased");
         let (output, usage) = match &self.call.sealed {
-            Some(sealed) => (sealed.output.clone(), Usage::default()),
+            Some(sealed) => (sealed.output.clone(), sealed.usage),
             None => self.work(&lease).await?,
         };
         if self.call.shared {
             return Ok(self.ended(output, usage));
         }
-        let usage = self.bring_back(&lease, &output, usage).await?;
-        self.let_go().await?;
+        let further = self.bring_back(&lease, &output, usage).await.map_err(|end| with(end, usage))?;
+        let usage = sum(usage, further);
+        self.let_go().await.map_err(|end| with(end, usage))?;
         failpoint!("workspaces.attempt.let_go");
         Ok(self.ended(output, usage))
     }
@@ -108,8 +128,13 @@ impl Attempt {
     }
 
     fn is_good(&self, output: &JsonText) -> bool {
-        let status = || output.value().get("status").and_then(|status| status.as_str().map(str::to_owned));
-        !self.call.judged || status().is_none_or(|status| status == "success")
+        if !self.call.judged {
+            return true;
+        }
+        let said = output.value();
+        let status = said.get("status").and_then(|status| status.as_str());
+        let achieved = said.get("goal_achieved").and_then(|achieved| achieved.as_bool());
+        status.is_none_or(|status| status == "success") && achieved != Some(false)
     }
 
     fn ended(&self, output: JsonText, usage: Usage) -> AttemptEnd {
@@ -121,34 +146,33 @@ impl Attempt {
         }
     }
 
-    /// Commits the work, says that it is done, and brings it back. Gives what is still to be counted.
+    /// Commits the work, says that it is done, and brings it back. Gives what that used.
     async fn bring_back(&self, lease: &Lease, output: &JsonText, usage: Usage) -> Step<Usage> {
-        let Some(worktree) = self.call.worktree.as_ref() else { return Ok(usage) };
+        let Some(worktree) = self.call.worktree.as_ref() else { return Ok(Usage::default()) };
         let merge = worktree.merge;
         let (message, sealed) = (self.message(), lease.clone());
         let (commit, has_work) = self.with_leases(move |leases| leases.seal(&sealed, &message)).await?;
         failpoint!("workspaces.attempt.committed");
         if !has_work {
-            return Ok(usage);
+            return Ok(Usage::default());
         }
-        let mut spent = usage;
         if self.call.sealed.is_none() {
             let into = lease.tree().and_then(|tree| tree.into.as_deref()).unwrap_or_default();
             let what = merge.moves_target().then(|| format!("{} into {into}", merge.word()));
-            let (output, usage) = (output.clone(), std::mem::take(&mut spent));
+            let output = output.clone();
             self.tell(WorkspaceTold::Sealed { commit, merge, what, output, usage }).await?;
             failpoint!("workspaces.attempt.sealed");
         }
         match merge {
-            MergeMode::None => Ok(spent),
+            MergeMode::None => Ok(Usage::default()),
             MergeMode::PullRequestFile => {
                 let (described, title) = (lease.clone(), self.assignment.step.to_string());
                 let file = self.with_leases(move |leases| leases.describe(&described, &title)).await?;
                 let commit = self.head(lease).await?;
                 self.tell(WorkspaceTold::Merged { into: file.display().to_string(), commit }).await?;
-                Ok(spent)
+                Ok(Usage::default())
             }
-            MergeMode::FastForward | MergeMode::Rebase => self.merge(lease, merge, spent).await,
+            MergeMode::FastForward | MergeMode::Rebase => self.merge(lease, merge).await,
         }
     }
 
@@ -158,26 +182,42 @@ impl Attempt {
     }
 
     /// Brings the work onto its target, through as many conflicts as may be resolved.
-    async fn merge(&self, lease: &Lease, mode: MergeMode, mut spent: Usage) -> Step<Usage> {
+    async fn merge(&self, lease: &Lease, mode: MergeMode) -> Step<Usage> {
+        let mut spent = Usage::default();
         let mut rounds = Rounds::of(&self.call, &self.assignment);
         let mut resolved = rounds.person_was_asked();
         loop {
             let back = lease.clone();
-            let merged = self.with_leases(move |leases| leases.bring_back(&back, mode, resolved)).await?;
+            let merged = self.with_leases(move |leases| leases.bring_back(&back, mode, resolved)).await;
+            let merged = merged.map_err(|end| with(end, spent))?;
             match merged {
                 Merged::Done { commit } => {
                     failpoint!("workspaces.attempt.merged");
                     let into = lease.tree().and_then(|tree| tree.into.clone()).unwrap_or_default();
-                    self.tell(WorkspaceTold::Merged { into, commit }).await?;
+                    let told = self.tell(WorkspaceTold::Merged { into, commit }).await;
+                    told.map_err(|end| with(end, spent))?;
                     failpoint!("workspaces.attempt.merge_told");
                     return Ok(spent);
                 }
                 Merged::Conflict { paths, shown } => {
-                    spent += self.resolve(lease, &mut rounds, paths, shown, spent).await?;
+                    let asked = self.resolve(lease, &mut rounds, paths, shown).await;
+                    spent += asked.map_err(|end| with(end, spent))?;
                     resolved = true;
                 }
             }
         }
+    }
+
+    /// Says what is leased: a workspace that it is a part of first, unless that is known.
+    async fn tell_leased(&self, call: &WorkspaceCall, lease: &Lease) -> Step<()> {
+        if let (Some(above), Some(parent)) = (&call.parent, &lease.parent) {
+            Box::pin(self.tell_leased(above, parent)).await?;
+        }
+        if call.known && call.owner != self.call.owner {
+            return Ok(());
+        }
+        let told = WorkspaceTold::Leased(Box::new(lease.told(&call.owner)));
+        self.link.workspace(call.owner.clone(), told).await.map_err(failed)
     }
 
     async fn let_go(&self) -> Step<()> {
@@ -221,6 +261,24 @@ impl Attempt {
         let (step, task) = (&self.assignment.step, &self.assignment.task);
         format!("{step}\n\nWork of the task `{task}`, committed by Convoke.")
     }
+}
+
+/// The end of an attempt that has used this besides.
+fn with(end: AttemptEnd, besides: Usage) -> AttemptEnd {
+    match end {
+        AttemptEnd::Failed { failure, usage, partial } => {
+            AttemptEnd::Failed { failure, usage: sum(besides, usage), partial }
+        }
+        AttemptEnd::Suspended { state, waits_for, usage } => {
+            AttemptEnd::Suspended { state, waits_for, usage: sum(besides, usage) }
+        }
+        end => end,
+    }
+}
+
+fn sum(mut one: Usage, other: Usage) -> Usage {
+    one += other;
+    one
 }
 
 fn failed(failure: Failure) -> AttemptEnd {

@@ -14,9 +14,17 @@ pub struct Lease {
     pub(crate) prefix: PathBuf,
     /// The folder that the workflow was started in.
     pub(crate) folder: PathBuf,
+    /// The lease that it is a part of.
+    pub(crate) parent: Option<Box<Lease>>,
 }
 
 impl Lease {
+    /// A lease that stands, for the one that ends it.
+    pub(crate) fn of(record: Record) -> Lease {
+        let (top, prefix, folder) = Default::default();
+        Lease { record, top, prefix, folder, parent: None }
+    }
+
     pub(crate) fn tree(&self) -> Option<&TreeRecord> {
         self.record.tree.as_ref()
     }

@@ -16,7 +16,7 @@ use crate::release::{discard, release};
 use crate::repository::{Repository, commit, current_branch, tip};
 use crate::worktree::{make, seed, stands, take_over};
 use convoke_failpoint::failpoint;
-use convoke_model::{MergeMode, Ports, WorkspaceCall, WorkspaceRemains, WorktreeCall, fnv};
+use convoke_model::{MergeMode, Ports, WorkspaceCall, WorkspaceRemains, WorkspaceTold, WorktreeCall, fnv};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,6 @@ use std::sync::{Arc, Mutex};
 /// The workspaces of one run.
 pub struct Leases {
     root: PathBuf,
-    folder: PathBuf,
     run: String,
     surroundings: Surroundings,
     records: Records,
@@ -43,10 +42,10 @@ pub struct Cleaned {
 }
 
 impl Leases {
-    /// The leases of a run, which was started in `folder`. Worktrees and records lie below `root`.
-    pub fn new(root: PathBuf, folder: PathBuf, run: &str, surroundings: Surroundings) -> Leases {
+    /// The leases of a run. Worktrees and records lie below `root`.
+    pub fn new(root: PathBuf, run: &str, surroundings: Surroundings) -> Leases {
         let records = Records { root: root.join("leases") };
-        Leases { root, folder, run: run.to_owned(), surroundings, records, busy: Mutex::default() }
+        Leases { root, run: run.to_owned(), surroundings, records, busy: Mutex::default() }
     }
 
     /// The workspace of a task: the one that stands, or a new one. With it those that it is a part of.
@@ -66,9 +65,10 @@ impl Leases {
             survives: call.survives,
             why: String::new(),
         });
-        let (mut top, mut prefix) = (self.folder.clone(), PathBuf::new());
+        let folder = PathBuf::from(&call.folder);
+        let (mut top, mut prefix) = (folder.clone(), PathBuf::new());
         if let Some(wanted) = &call.worktree {
-            let repository = Repository::of(&self.surroundings, &self.folder.join(&wanted.repository))?;
+            let repository = Repository::of(&self.surroundings, &folder.join(&wanted.repository))?;
             self.stand(&mut record, wanted, &repository, parent.as_ref())?;
             (top, prefix) = (repository.top, repository.prefix);
         }
@@ -77,8 +77,7 @@ impl Leases {
         record.why.clear();
         self.records.write(&record)?;
         failpoint!("workspaces.lease.ready");
-        let folder = self.folder.clone();
-        Ok(Lease { record, top, prefix, folder })
+        Ok(Lease { record, top, prefix, folder, parent: parent.map(Box::new) })
     }
 
     /// Has the worktree of a record stand.
@@ -179,6 +178,14 @@ impl Leases {
         self.records.write(record)
     }
 
+    /// Finds out, before anything is made, whether a worktree can be had.
+    pub fn judge(&self, folder: &Path, wanted: &WorktreeCall) -> Result<(), Trouble> {
+        let repository = Repository::of(&self.surroundings, &folder.join(&wanted.repository))?;
+        let git = Git::new(&self.surroundings, &repository.top);
+        commit(&git, &wanted.base)?;
+        self.target(&git, wanted).map(drop)
+    }
+
     /// Commits what is in a worktree and in no commit. Gives the last commit, and whether there is any work at all.
     pub fn seal(&self, lease: &Lease, message: &str) -> Result<(String, bool), Trouble> {
         let tree = lease.tree().expect("only a worktree has work in it");
@@ -232,6 +239,51 @@ impl Leases {
             Some(record) => self.let_go(record),
             None => Ok(None),
         }
+    }
+
+    /// Brings the work of a task back, whose parts have all ended, and lets go of it. The files that contradict each other instead.
+    pub fn settle(
+        &self,
+        task: &str,
+        back: Option<MergeMode>,
+    ) -> Result<Result<Vec<WorkspaceTold>, Vec<String>>, Trouble> {
+        let mut told = Vec::new();
+        let record = self.records.read(&self.run, task)?;
+        if let (Some(record), Some(mode)) = (record, back.filter(|mode| *mode != MergeMode::None)) {
+            let lease = Lease::of(record);
+            if lease.tree().is_some_and(|tree| tree.path.exists()) {
+                match self.bring_all_back(&lease, mode)? {
+                    Ok(merged) => told.extend(merged),
+                    Err(paths) => return Ok(Err(paths)),
+                }
+            }
+        }
+        told.push(match self.release(task)? {
+            Some(remains) => WorkspaceTold::Kept(remains),
+            None => WorkspaceTold::Released,
+        });
+        Ok(Ok(told))
+    }
+
+    fn bring_all_back(
+        &self,
+        lease: &Lease,
+        mode: MergeMode,
+    ) -> Result<Result<Option<WorkspaceTold>, Vec<String>>, Trouble> {
+        let (commit, has_work) =
+            self.seal(lease, &format!("Work of the parts of `{}`", lease.record.task))?;
+        if !has_work {
+            return Ok(Ok(None));
+        }
+        if mode == MergeMode::PullRequestFile {
+            let into = self.describe(lease, &lease.record.task)?.display().to_string();
+            return Ok(Ok(Some(WorkspaceTold::Merged { into, commit })));
+        }
+        let into = lease.tree().and_then(|tree| tree.into.clone()).unwrap_or_default();
+        Ok(match self.bring_back(lease, mode, true)? {
+            Merged::Done { commit } => Ok(Some(WorkspaceTold::Merged { into, commit })),
+            Merged::Conflict { paths, .. } => Err(paths),
+        })
     }
 
     fn let_go(&self, record: Record) -> Result<Option<WorkspaceRemains>, Trouble> {

@@ -29,7 +29,7 @@ mod status;
 mod worktree;
 
 pub use error::Trouble;
-pub use executor::WorkspaceExecutor;
+pub use executor::{FORECAST_PERIOD, WorkspaceExecutor};
 pub use git::Surroundings;
 pub use lease::Lease;
 pub use leases::{Cleaned, Leases};

@@ -61,6 +61,8 @@ pub struct WorktreeCall {
 pub struct WorkspaceCall {
     /// The task whose lease it is: the attempt's own, or one that it works for.
     pub owner: TaskId,
+    /// The folder of the run, from the root.
+    pub folder: String,
     /// Its worktree; `None`: ports alone.
     pub worktree: Option<WorktreeCall>,
     /// How many ports.

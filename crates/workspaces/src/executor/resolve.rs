@@ -42,7 +42,6 @@ impl Attempt {
         rounds: &mut Rounds,
         paths: Vec<String>,
         shown: String,
-        spent: Usage,
     ) -> Step<Usage> {
         let goes_on = std::mem::take(&mut rounds.goes_on);
         if !std::mem::take(&mut rounds.cut_off) {
@@ -53,11 +52,7 @@ impl Attempt {
             let (round, paths_told) = (rounds.begun.max(rounds.most + 1), paths.clone());
             let told = WorkspaceTold::Conflicted { round, paths: paths_told, resolver: None, contract: None };
             self.tell(told).await?;
-            return Err(AttemptEnd::Failed {
-                failure: self.conflict(lease, &paths),
-                usage: spent,
-                partial: None,
-            });
+            return Err(failed(self.conflict(lease, &paths)));
         };
         if !goes_on {
             let (round, paths) = (rounds.begun, paths.clone());
@@ -69,17 +64,11 @@ impl Attempt {
         let asked = self.resolution(lease, &conflict, work, contract, goes_on);
         match self.executor.inner.attempt(asked, self.link.clone(), self.cancel.clone()).await {
             AttemptEnd::Finished { usage, .. } => Ok(usage),
-            AttemptEnd::Failed { failure, usage, partial } => {
-                Err(AttemptEnd::Failed { failure, usage: sum(spent, usage), partial })
+            AttemptEnd::Detached | AttemptEnd::Probed(_) => {
+                let message = "a resolver neither goes on alone nor answers a probe";
+                Err(failed(Failure::new(Class::Fatal, message)))
             }
-            AttemptEnd::Suspended { state, waits_for, usage } => {
-                Err(AttemptEnd::Suspended { state, waits_for, usage: sum(spent, usage) })
-            }
-            AttemptEnd::Lost => Err(AttemptEnd::Lost),
-            AttemptEnd::Detached | AttemptEnd::Probed(_) => Err(failed(Failure::new(
-                Class::Fatal,
-                "a resolver neither goes on alone nor answers a probe",
-            ))),
+            end => Err(end),
         }
     }
 
@@ -161,11 +150,6 @@ impl Attempt {
             "resolve it in that folder without a commit, then `convoke resume`: only the merge is done then",
         )
     }
-}
-
-fn sum(mut one: Usage, other: Usage) -> Usage {
-    one += other;
-    one
 }
 
 /// The answer of a resolver is what stands in the files: no shape is asked of its words.
