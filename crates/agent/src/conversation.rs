@@ -6,6 +6,7 @@
 //! (`review`), room in the model's context (`room`), requests without tools (`retold`). Tokens, time and cancellation
 //! are the driver's.
 
+mod approval;
 mod ladder;
 mod past;
 mod question;
@@ -23,7 +24,7 @@ use crate::capability::Memory;
 use crate::shelf::Shelf;
 use crate::transcript::Transcript;
 use crate::{Answered, Asks, Finish, Message, Misfit, Offer, Reply, Role, ToolCall, wording};
-use convoke_model::{AgentCall, Answer, Contract, Digest, Failure, JsonText, OutputSchema};
+use convoke_model::{AgentCall, Answer, Ask, Contract, Digest, Failure, JsonText, OutputSchema, Ruling};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::borrow::Cow;
@@ -66,6 +67,8 @@ pub struct Conversation {
     before: u32,
     /// What is not written down yet.
     unwritten: record::Unwritten,
+    /// The calls of this turn were waited for, and none of them was begun.
+    begins_calls: bool,
     /// What people should know and were not told yet.
     notes: Vec<Note>,
 }
@@ -96,6 +99,9 @@ struct State {
     /// What the validator rejected, and what counts all the same if nothing better comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<JsonText>,
+    /// What was said about calls of the turn, with their places; used up with the turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rulings: Vec<(usize, Ruling)>,
     memory: Memory,
 }
 
@@ -106,6 +112,8 @@ enum Stage {
     Asking { answered: Option<Box<Answered>> },
     /// The tools that the last message asks for are to be called.
     Calling,
+    /// A person is to allow some of these tools first.
+    Approving(Box<approval::Approving>),
     /// A person is to decide.
     Waiting(Box<Asks>),
     /// The grader is to speak about this output.
@@ -145,6 +153,8 @@ pub enum Next<'a> {
     Call(&'a [ToolCall]),
     /// Let a person decide, and go on with the answer.
     Suspend(&'a Asks),
+    /// Let a person allow calls of tools, and go on with the answer.
+    Approve(&'a Ask),
     /// Nothing; it has ended.
     Done(&'a Ending),
 }
@@ -178,6 +188,7 @@ impl Conversation {
             last_chance: false,
             was_filler: false,
             before: None,
+            rulings: Vec::new(),
             memory: Memory::default(),
         };
         let prompt = &premise.call.prompt;
@@ -192,6 +203,7 @@ impl Conversation {
             state,
             before: past.iter().filter_map(Piece::read).filter(|piece| piece.is_first).count() as u32,
             unwritten: record::Unwritten::beginning(),
+            begins_calls: false,
             notes: Vec::new(),
         }
     }
@@ -212,6 +224,7 @@ impl Conversation {
             Stage::Over(ending) => Next::Done(ending),
             Stage::Calling => Next::Call(self.open_calls()),
             Stage::Waiting(asks) => Next::Suspend(asks),
+            Stage::Approving(approving) => Next::Approve(&approving.ask),
             Stage::Asking { answered } => Next::Ask(self.own_question(premise, answered.as_deref())),
             Stage::Grading { output } => Next::Ask(self.grader_question(premise, output)),
             Stage::Verifying { output } => Next::Ask(self.verifier_question(premise, output)),
@@ -241,6 +254,7 @@ impl Conversation {
 
     /// Takes a person's answer to what the agent asked for.
     pub fn answer(&mut self, answer: Answer) {
+        self.take_rulings(&answer);
         if let Stage::Waiting(asks) = &self.state.stage {
             let answered = Some(Box::new(Answered { state: asks.state.clone(), answer }));
             self.state.stage = Stage::Asking { answered };

@@ -34,7 +34,7 @@ mod wording;
 
 use asking::{account, admission, ask, fallback, refusals, told, window};
 use judging::{answer, grade, judge, repair};
-use tooling::{calls, offer, shelf, tool, tool_names, toolbox};
+use tooling::{approving, calls, offer, shelf, tool, tool_names, toolbox};
 
 pub use account::Account;
 pub use admission::*;

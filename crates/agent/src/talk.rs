@@ -3,6 +3,7 @@
 //! Leaves every decision to `Conversation`. What a step cannot take back is on disk before the step is made. An agent
 //! without tools that answers at once costs one request and nothing else.
 
+use crate::approving::{self, Approver, Clearance, Looks};
 use crate::ask::Heard;
 use crate::calls::{Caller, Made};
 use crate::conversation::{Written, leftovers};
@@ -68,6 +69,8 @@ struct Going<'a> {
     was_cut_off: bool,
     /// Calls whose outcome is known and not on disk yet.
     committed: Vec<EffectCommit>,
+    /// What may become of the calls of the turn, once they were looked at.
+    clearances: Option<Vec<Clearance>>,
 }
 
 impl Talk<'_> {
@@ -106,13 +109,15 @@ impl Talk<'_> {
         cut_off: impl Future<Output = Failure>,
     ) -> AttemptEnd {
         let (calling, stop) = (AtomicBool::new(false), CancellationToken::new());
+        let was_cut_off = !self.assignment.continues.is_empty() && !conversation.begins_calls();
         let mut going = Going {
             conversation,
             ledger: Ledger::new(&self.call.settings.pricing),
             stop: stop.clone(),
             calling: &calling,
-            was_cut_off: !self.assignment.continues.is_empty(),
+            was_cut_off,
             committed: Vec::new(),
+            clearances: None,
         };
         if !self.caller(premise, &going).claims(&going.conversation).is_empty() {
             going.conversation.claim_again();
@@ -252,6 +257,9 @@ impl Talk<'_> {
             for Note { code, message } in going.conversation.take_notes() {
                 self.link.report(Report::Noted { code, message });
             }
+            if let Err(failure) = self.look_at_calls(premise, going).await {
+                return failure.into();
+            }
             let is_due = going.conversation.is_due(premise.offer);
             if (is_due || going.conversation.is_last_record_due(premise.offer))
                 && let Err(failure) = self.write_down(premise, going).await
@@ -261,6 +269,7 @@ impl Talk<'_> {
             match going.conversation.next(premise) {
                 Next::Done(ending) => return Closing::Ended(ending.clone()),
                 Next::Suspend(asks) => return Closing::Suspended(JsonText::of(&asks.ask)),
+                Next::Approve(ask) => return Closing::Suspended(JsonText::of(ask)),
                 Next::Ask(question) => {
                     let purpose = question.purpose;
                     let reply = self.ask_one_of(&mut models, &question, &mut going.ledger, heard).await;
@@ -292,6 +301,49 @@ impl Talk<'_> {
         self.named(Failure { message, ..failure })
     }
 
+    /// Looks at calls before they are made, once; the conversation waits where a person must allow some of them.
+    async fn look_at_calls(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
+        if going.clearances.is_some() || going.conversation.calls().is_empty() {
+            return Ok(());
+        }
+        let approver = Approver {
+            toolbox: self.toolbox,
+            asker: self.assignment.into(),
+            settings: &self.call.settings,
+            contract: self.contract,
+            offer: premise.offer,
+            folder: self.folder(),
+            remembered: &self.assignment.remembered,
+            was_cut_off: going.was_cut_off,
+        };
+        let Looks { clearances, asked, remembered, notes } =
+            approver.look(going.conversation.calls(), &going.conversation).await;
+        if asked.is_empty() {
+            going.conversation.rule(remembered);
+            going.clearances = Some(clearances);
+        } else {
+            // Nobody is asked about a turn that breaks a rule.
+            let caller = self.caller(premise, going);
+            caller
+                .keep_to_contract(going.conversation.calls())
+                .await
+                .map_err(|failure| self.named(failure))?;
+            let within = approver.approvals().within().as_millis() as u64;
+            let prompt =
+                approving::question(&self.assignment.step, &self.assignment.task, &self.call.prompt, &asked);
+            going.conversation.ask_approval(prompt, asked, within);
+            return Ok(());
+        }
+        notes.into_iter().for_each(|(code, message)| self.link.report(Report::Noted { code, message }));
+        Ok(())
+    }
+
+    /// Where it works.
+    fn folder(&self) -> Option<&str> {
+        let agreed = self.contract.and_then(|contract| contract.working_dir.as_deref());
+        agreed.or(self.call.working_dir.as_deref())
+    }
+
     async fn call_tools(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
         let Next::Call(calls) = going.conversation.next(premise) else { return Ok(()) };
         going.calling.store(true, Ordering::Relaxed);
@@ -304,6 +356,7 @@ impl Talk<'_> {
         }
         let Made { results, committed } = made.map_err(|failure| self.named(failure))?;
         going.committed.extend(committed);
+        going.clearances = None;
         going.conversation.feed_results(premise, results);
         Ok(())
     }
@@ -319,6 +372,7 @@ impl Talk<'_> {
             stop: &going.stop,
             was_cut_off: going.was_cut_off,
             known: &self.assignment.known_results,
+            clearances: going.clearances.as_deref().unwrap_or_default(),
         }
     }
 

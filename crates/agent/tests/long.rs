@@ -271,6 +271,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         tools: None,
         secrets: Vec::new(),
         show_tools: false,
+        approvals: Default::default(),
         servers: Arc::new([("s".to_owned(), server)].into()),
         capabilities: Default::default(),
         success_criteria: None,
@@ -304,6 +305,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        remembered: Vec::new(),
         contract: None,
     }
 }

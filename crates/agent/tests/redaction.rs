@@ -216,6 +216,7 @@ fn assignment(case: &Case) -> Assignment {
         tools: None,
         secrets: if case.listed { vec![VARIABLE.to_owned()] } else { Vec::new() },
         show_tools: false,
+        approvals: Default::default(),
         servers: Arc::new([("s".to_owned(), server)].into()),
         capabilities: Default::default(),
         success_criteria: None,
@@ -247,6 +248,7 @@ fn assignment(case: &Case) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        remembered: Vec::new(),
         contract: None,
     }
 }

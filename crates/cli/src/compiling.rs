@@ -120,6 +120,7 @@ pub fn options(config: &Config, provider: Option<&str>) -> Options {
         asks_nobody: config.asks_nobody,
         answered_by: config.replies.as_deref().map(scripted),
         caps: config.caps,
+        approvals: config.approvals.clone(),
         degrades: degrades(&config.limits),
         provider_map: provider_map(config),
         addresses: config.addresses.by_service(),

@@ -1,5 +1,6 @@
 //! Questions to people and their answers, as gates carry them.
 
+use crate::asked::{AskedCall, Ruling, refused_rulings};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,15 @@ pub enum Ask {
     Unknown {
         /// What is not known.
         prompt: String,
+    },
+    /// An agent wants to call tools: may each of these calls be made?
+    Approval {
+        /// Who asks, and what it was asked to do.
+        prompt: String,
+        /// The calls, all of one turn.
+        calls: Vec<AskedCall>,
+        /// The time to answer, in milliseconds; then the calls count as denied.
+        within_ms: u64,
     },
 }
 
@@ -121,6 +131,11 @@ pub enum Answer {
     Retry,
     /// A cut-off attempt: take it as failed; a plan: do not carry it out.
     Fail,
+    /// What is decided about each call, by the call's name in the question.
+    Approval {
+        /// The decisions.
+        rulings: IndexMap<String, Ruling>,
+    },
 }
 
 impl Answer {
@@ -137,6 +152,7 @@ impl Answer {
             }
             (Ask::Plan { .. }, Answer::Plan { .. } | Answer::Fail) => None,
             (Ask::Unknown { .. }, Answer::Retry | Answer::Fail) => None,
+            (Ask::Approval { calls, .. }, Answer::Approval { rulings }) => refused_rulings(calls, rulings),
             _ => Some("it asks something else".into()),
         }
     }

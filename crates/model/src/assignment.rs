@@ -4,8 +4,8 @@
 //! references that the provider resolves at launch.
 
 use crate::{
-    Answer, Capabilities, Digest, Failure, JsonText, KnownResult, OutputSchema, Payload, Prices, Remedy,
-    Retry, Servers, TaskId, Timestamp, ToolWork, Usage,
+    Answer, Approvals, Capabilities, Digest, Failure, JsonText, KnownResult, OutputSchema, Payload, Prices,
+    Remedy, Retry, Servers, TaskId, Timestamp, ToolWork, Usage,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -53,6 +53,9 @@ pub struct Assignment {
     /// Results of calls of the turn that the conversation stands in: these were made, and are not made again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_results: Vec<KnownResult>,
+    /// Calls that a person allowed for the rest of the run, by their plans ([`AskedCall::plan`](crate::AskedCall::plan)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remembered: Vec<Digest>,
     /// What the attempt may do and use, where that was resolved for it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<Box<crate::Contract>>,
@@ -157,6 +160,9 @@ pub struct AgentSettings {
     pub validator: Option<Validator>,
     /// Names of the tools the agent may use; `None` means all of the workflow.
     pub tools: Option<Vec<String>>,
+    /// Which calls of tools a person must allow.
+    #[serde(default, skip_serializing_if = "Approvals::is_default")]
+    pub approvals: Approvals,
     /// Variables whose values the model may see; every other secret that is known is masked in what it is sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,

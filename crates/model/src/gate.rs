@@ -36,10 +36,15 @@ impl Ask {
     /// that carries it answers this question and no other.
     pub fn shown(&self) -> Digest {
         let value = serde_json::to_value(self).expect("a question is JSON");
-        let mut text = String::new();
-        write_canonical(&value, &mut text);
-        Digest::of(text.as_bytes())
+        Digest::of(canonical_json(&value).as_bytes())
     }
+}
+
+/// The JSON of a value in one way only: keys sorted, no blanks.
+pub fn canonical_json(value: &serde_json::Value) -> String {
+    let mut text = String::new();
+    write_canonical(value, &mut text);
+    text
 }
 
 /// Questions are a few levels deep, so this may call itself.

@@ -30,12 +30,14 @@ mod time;
 
 pub use money::catalog;
 use money::{budget, price, usage};
-use rights::{capability, contract, own_tools, tools};
+use rights::{approval, asked, capability, contract, own_tools, tools};
 pub use rights::{clearance, protected};
 use text::{count, printable, spelling};
 pub use text::{excerpt, secret};
 
+pub use approval::*;
 pub use ask::*;
+pub use asked::*;
 pub use assignment::*;
 pub use blocked::Blocked;
 pub use budget::*;

@@ -120,6 +120,7 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         tools: None,
         secrets: Vec::new(),
         show_tools: false,
+        approvals: Default::default(),
         servers: Arc::default(),
         capabilities: Default::default(),
         success_criteria: None,
@@ -151,6 +152,7 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        remembered: Vec::new(),
         contract: None,
     }
 }

@@ -10,6 +10,7 @@
 //! Invariant: pure. No clock, no disk, no terminal; a live run and a replayed one give the same state.
 
 mod activity;
+mod alike;
 mod gates;
 mod graph;
 mod outline;
@@ -24,6 +25,7 @@ mod titles;
 pub mod words;
 
 pub use activity::{Activity, Doing, Now};
+pub use alike::{alike_key, kind};
 pub use gates::{Gates, Question, all_questions};
 pub use graph::{END, Graph, GraphEdge, GraphNode, Way, node_of};
 pub use outline::Outline;

@@ -93,8 +93,12 @@ impl Conversation {
     /// may not be made twice has to be known of when it is cut off.
     pub fn is_due(&self, offer: &Offer) -> bool {
         let irrevocable = match &self.state.stage {
-            Stage::Over(_) | Stage::Waiting(_) => false,
-            Stage::Calling => self.open_calls().iter().any(|call| offer.effect(call).is_some()),
+            Stage::Over(_) | Stage::Waiting(_) | Stage::Approving(_) => false,
+            // What a person was asked about is an effect, whatever its server says of it.
+            Stage::Calling => {
+                let is_effect = |call| offer.effect(call).is_some();
+                !self.state.rulings.is_empty() || self.open_calls().iter().any(is_effect)
+            }
             _ => true,
         };
         self.unwritten.moved && irrevocable

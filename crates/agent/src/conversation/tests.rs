@@ -37,6 +37,7 @@ fn call(schema: Option<Value>, validator: Option<Validator>, parse_recovery: u32
         tools: None,
         secrets: Vec::new(),
         show_tools: false,
+        approvals: Default::default(),
         servers: Arc::default(),
         capabilities: Default::default(),
         success_criteria: None,

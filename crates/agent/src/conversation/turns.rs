@@ -29,6 +29,8 @@ impl Conversation {
             return;
         }
         self.unwritten.moved = true;
+        self.state.rulings.clear();
+        self.begins_calls = false;
         let calls = self.open_calls().to_vec();
         let looked_back = self.look_back(premise, &calls, &results);
         let words = looked_back.as_deref().unwrap_or_default();

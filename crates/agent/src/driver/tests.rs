@@ -172,6 +172,7 @@ fn agent(session_timeout: Option<Duration>) -> Assignment {
         tools: None,
         secrets: Vec::new(),
         show_tools: false,
+        approvals: Default::default(),
         servers: Arc::default(),
         capabilities: Default::default(),
         success_criteria: None,
@@ -223,6 +224,7 @@ fn assignment(work: Work) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        remembered: Vec::new(),
         contract: None,
     }
 }

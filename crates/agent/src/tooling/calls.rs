@@ -5,6 +5,7 @@
 //! has it told, the model is told instead. Only the settled contract says whether a tool may be used.
 //! A call that a crash cut off, and that may not be made twice, gets a result which says that its outcome is unknown.
 
+use crate::approving::Clearance;
 use crate::capability::recall::{self, ReadRequest};
 use crate::{Asker, Conversation, EngineLink, Offer, Report, Tool, ToolCall, ToolResult, Toolbox};
 use convoke_failpoint::failpoint;
@@ -36,6 +37,8 @@ pub(crate) struct Caller<'a> {
     pub was_cut_off: bool,
     /// Calls that are known to have been made, with what came of them.
     pub known: &'a [KnownResult],
+    /// What may become of each call of the turn; nothing where none was looked at.
+    pub clearances: &'a [Clearance],
 }
 
 /// What came of the calls of a turn.
@@ -59,9 +62,9 @@ impl Caller<'_> {
     pub fn claims(&self, conversation: &Conversation) -> Vec<EffectClaim> {
         let calls = conversation.calls().iter().enumerate();
         let claim = |(at, call): (usize, &ToolCall)| {
-            let tool = self.offer.effect(call)?;
+            let tool = self.effect(at, call)?;
             let key = self.key_of(at, call, conversation);
-            let is_made = !self.was_cut_off || tool.repeatable && self.known(&key).is_none();
+            let is_made = !self.was_cut_off || self.may_repeat(at, tool) && self.known(&key).is_none();
             is_made.then(|| EffectClaim::of_tool(key, EffectKind::Call, tool.spec.name.clone()))
         };
         calls.filter_map(claim).collect()
@@ -69,11 +72,7 @@ impl Caller<'_> {
 
     /// Makes the calls, and gives a result for each.
     pub async fn make(&self, calls: &[ToolCall], conversation: &Conversation) -> Result<Made, Failure> {
-        if let Some(violation) = self.violation(calls).await {
-            self.link
-                .report(Report::Noted { code: "security_violation", message: violation.message.clone() });
-            return Err(violation);
-        }
+        self.keep_to_contract(calls).await?;
         let at_once = Semaphore::new(self.settings.capabilities.parallel_tools.max(1) as usize);
         let is_alone = calls.len() == 1;
         let made = calls.iter().enumerate().map(|(at, call)| async move {
@@ -81,8 +80,8 @@ impl Caller<'_> {
             if let Some(known) = self.known(&key) {
                 return Ok((known, None));
             }
-            let result = self.make_one(call, &key, conversation).await?;
-            Ok((result.clone(), self.commit(call, key, &result, is_alone)))
+            let result = self.make_one(at, call, &key, conversation).await?;
+            Ok((result.clone(), self.commit(at, call, key, &result, is_alone)))
         });
         let at_once = &at_once;
         let made = made.map(|making| async move {
@@ -95,16 +94,42 @@ impl Caller<'_> {
         Ok(Made { results, committed: committed.into_iter().flatten().collect() })
     }
 
+    /// Fails where a call is of a tool that there is and that the persona may not use.
+    pub async fn keep_to_contract(&self, calls: &[ToolCall]) -> Result<(), Failure> {
+        let Some(violation) = self.violation(calls).await else { return Ok(()) };
+        self.link.report(Report::Noted { code: "security_violation", message: violation.message.clone() });
+        Err(violation)
+    }
+
+    fn clearance(&self, at: usize) -> &Clearance {
+        self.clearances.get(at).unwrap_or(&Clearance::Free)
+    }
+
+    /// The tool that a call changes the world by: what a person was asked about does, whatever its server says of it.
+    fn effect(&self, at: usize, call: &ToolCall) -> Option<&Tool> {
+        match self.clearance(at) {
+            Clearance::Free => self.offer.effect(call),
+            Clearance::Approved(_) => self.offer.find(&call.name),
+            Clearance::Denied(_) => None,
+        }
+    }
+
+    /// Whether a call may be made again when its outcome is unknown. A person allowed it once.
+    fn may_repeat(&self, at: usize, tool: &Tool) -> bool {
+        tool.repeatable && *self.clearance(at) == Clearance::Free
+    }
+
     /// Says that a call has its outcome: with the turn's record where it is the turn's only call, at once and with its result
     /// where others of the turn may still be cut off.
     fn commit(
         &self,
+        at: usize,
         call: &ToolCall,
         key: String,
         result: &ToolResult,
         is_alone: bool,
     ) -> Option<EffectCommit> {
-        if result.unknown || self.offer.effect(call).is_none() {
+        if result.unknown || self.effect(at, call).is_none() {
             return None;
         }
         let failed = result.failed;
@@ -160,19 +185,24 @@ impl Caller<'_> {
 
     async fn make_one(
         &self,
+        at: usize,
         call: &ToolCall,
         key: &str,
         conversation: &Conversation,
     ) -> Result<ToolResult, Failure> {
-        let begun = Instant::now();
+        let (arguments, begun) = match self.clearance(at) {
+            Clearance::Free => (&call.arguments, Instant::now()),
+            Clearance::Approved(arguments) => (arguments, Instant::now()),
+            Clearance::Denied(why) => return Ok(went_wrong(format!("This call was not made: {why}."))),
+        };
         let result = match self.offer.find(&call.name) {
-            Some(tool) if self.was_cut_off && !tool.repeatable => Ok(unknown_outcome(tool)),
+            Some(tool) if self.was_cut_off && !self.may_repeat(at, tool) => Ok(unknown_outcome(tool)),
             Some(tool) => {
                 let (servers, stop) = (&self.settings.servers, self.stop.clone());
                 self.link.report(Report::ToolStarted { tool: call.name.clone() });
                 let asker = Asker { key, ..self.asker };
                 failpoint!("agent.call.before");
-                let result = self.toolbox.call(asker, servers, tool, &call.arguments, stop).await;
+                let result = self.toolbox.call(asker, servers, tool, arguments, stop).await;
                 failpoint!("agent.call.done");
                 result
             }

@@ -154,6 +154,9 @@ pub struct AnswerArgs {
     /// A text that the option asks for; may be repeated
     #[arg(short, long = "input", value_name = "NAME=TEXT", value_parser = pair)]
     pub inputs: Vec<(String, String)>,
+    /// Answer every question that is alike so too: of the same step, about the same; each by the hash of what it shows itself
+    #[arg(long, requires = "values")]
+    pub alike: bool,
     /// Skip the questions that have no answer here
     #[arg(long)]
     pub skip_rest: bool,

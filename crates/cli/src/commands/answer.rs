@@ -12,7 +12,7 @@ use crate::stored::{self, NoQuestion, Stored};
 use convoke_failpoint::failpoint;
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{AnswerOrigin, Ask, Digest, RunId, TaskId};
-use convoke_view::Question;
+use convoke_view::{Question, alike_key};
 use serde_json::json;
 
 /// Checks the answer, leaves it in the run's inbox, and continues the run if asked to. Without a gate, lists those that wait.
@@ -54,18 +54,59 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     if let Err(refused) = sent {
         return Err(refusal(console, args, &run, &question.id.to_string(), &refused)?);
     }
+    let others =
+        if args.alike { answer_alike(console, &state, &stored, (&question, &ask), &given)? } else { 0 };
+    let answered = match others {
+        0 => format!("answered `{task}`"),
+        others => format!("answered `{task}` and {others} alike"),
+    };
     match live_owner(&state, &run)? {
-        Some(holder) => console.conclude(&format!("answered `{task}`; {holder} drives run {run}")),
+        Some(holder) => console.conclude(&format!("{answered}; {holder} drives run {run}")),
         None if args.resume => {
             let terms = Terms { accept: false, bounds: &GoalBounds::default(), flags: &args.flags };
             return resume::resume_run(console, state, &run, &terms);
         }
         None => {
-            console.conclude(&format!("answered `{task}`; no process drives run {run}"));
+            console.conclude(&format!("{answered}; no process drives run {run}"));
             console.hint(&format!("convoke resume {run}"));
         }
     }
     Ok(Exit::Success)
+}
+
+/// Gives the same answer to every open question that is alike, each bound to the hash of what it shows itself. How many took it; of
+/// the others it is said why they did not.
+fn answer_alike(
+    console: &Console,
+    state: &StateDir,
+    stored: &Stored,
+    (first, first_ask): (&Question, &Ask),
+    given: &Given,
+) -> Result<usize, CommandFailure> {
+    let key = alike_key(&first.id.task, first_ask);
+    let mut answered = 0;
+    for question in stored.questions().iter().filter(|question| question.id != first.id) {
+        let ask = stored.ask(question)?;
+        if alike_key(&question.id.task, &ask) != key {
+            continue;
+        }
+        let (run, gate) = (&stored.run, question.id.to_string());
+        let answer = match gate::reply(&ask, given) {
+            Ok(answer) => answer,
+            Err(why) => {
+                console.conclude(&format!("`{gate}` is not answered: {why}"));
+                continue;
+            }
+        };
+        let (by, from) = (stored::user(), stored::source(AnswerOrigin::Command));
+        let shown = Some(ask.shown());
+        failpoint!("answer.before_alike");
+        match (Submission { state, run, question, shown, by: &by, from }).send(answer)? {
+            Ok(()) => answered += 1,
+            Err(refused) => console.conclude(&refused.words(run, &gate)),
+        }
+    }
+    Ok(answered)
 }
 
 /// Why an answer from another program is not taken.

@@ -2,6 +2,7 @@
 
 use super::layer::Scalar;
 use crate::args::{age, size};
+use convoke_model::ApprovalLevel;
 use convoke_plan::value::check_schema;
 
 /// What a key takes.
@@ -101,6 +102,9 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("telemetry.service_name", Kind::Text),
     ("telemetry.attributes.*", Kind::Text),
     ("project.context", Kind::Path),
+    ("approvals.level", Kind::OneOf(ApprovalLevel::WORDS)),
+    ("approvals.tools", Kind::List),
+    ("approvals.within", Kind::Age),
     ("retention.older_than", Kind::Age),
     ("retention.keep_last", Kind::Count(0)),
     ("retention.max_size", Kind::Size),

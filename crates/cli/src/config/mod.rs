@@ -3,6 +3,7 @@
 //! Later layers win, key by key, and every value keeps its origin, so that `config show` can say it.
 
 mod addresses;
+mod approvals;
 mod contradictions;
 mod discovery;
 mod goal;
@@ -24,7 +25,7 @@ use crate::args::{ColorChoice, Global};
 use crate::retention::Retention;
 use convoke_engine::Limits;
 use convoke_model::catalog::Catalog;
-use convoke_model::{Price, ProviderSettings};
+use convoke_model::{Approvals, Price, ProviderSettings};
 use convoke_plan::compile::Caps;
 use convoke_plan::source::ManifestDefaults;
 use discovery::{Distrust, PROJECT_FILE};
@@ -85,6 +86,8 @@ pub struct Config {
     pub limits: Limits,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,
+    /// Which calls of agents' tools a person must allow.
+    pub approvals: Option<Approvals>,
     /// What holds for execution manifests that say nothing of their own.
     pub manifests: ManifestDefaults,
     /// Where services are asked that have no address of their own.
@@ -176,6 +179,7 @@ impl Config {
     }
 
     fn resolve(layers: Vec<Layer>, state: impl Fn() -> Option<PathBuf>) -> Result<Config, ConfigError> {
+        let approvals = approvals::read(&layers);
         let mut values: IndexMap<String, Entry> = IndexMap::new();
         let mut faults = Vec::new();
         for layer in layers {
@@ -218,6 +222,7 @@ impl Config {
             provider: values.provider("provider"),
             limits: limits::read(&values, &providers),
             caps: values.caps(),
+            approvals,
             manifests: values.manifests(),
             providers,
             prices: values.prices(),

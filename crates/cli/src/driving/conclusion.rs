@@ -223,7 +223,7 @@ impl Ended<'_> {
         for task in &self.outcome.waiting {
             let Ok(question) = stored.question(&task.0) else { continue };
             let ask = stored.ask(&question)?;
-            can_be_skipped |= !matches!(ask, Ask::Unknown { .. });
+            can_be_skipped |= !matches!(ask, Ask::Unknown { .. } | Ask::Approval { .. });
             // A person cannot answer without these lines, so `--silent` does not hide them.
             self.console.complain(&gate::explain(self.run, &question, &ask));
         }

@@ -1,6 +1,7 @@
 //! What a parked run waits for, and the exact command that answers it.
 
-use convoke_model::{Ask, AskOption, GateId, Question, RunId, is_control};
+use super::approval::OPTIONS as APPROVALS;
+use convoke_model::{Ask, AskOption, AskedCall, GateId, Question, RunId, asked_text, is_control};
 use std::fmt::Write as _;
 
 /// The question, the options and how to answer. The commands name the gate, so that they answer this question or none.
@@ -12,6 +13,7 @@ pub fn explain(run: &RunId, question: &convoke_view::Question, ask: &Ask) -> Str
         Ask::Questions { prompt, questions, .. } => form(&mut text, run, gate, prompt.as_deref(), questions),
         Ask::Plan { prompt, plan } => planned(&mut text, run, gate, prompt, plan),
         Ask::Unknown { prompt } => unknown(&mut text, run, gate, prompt),
+        Ask::Approval { prompt, calls, .. } => approval(&mut text, run, gate, prompt, calls),
     }
     let mut facts = vec![format!("gate {gate}")];
     facts.extend(question.shown.map(|shown| format!("shown {}", &shown.to_string()[..SHOWN_DIGITS])));
@@ -28,6 +30,7 @@ fn at_timeout(ask: &Ask) -> String {
     match ask {
         Ask::Choice { default: Some(value), .. } => format!(", then {value}"),
         Ask::Questions { default_on_timeout: true, .. } => ", then the defaults".to_owned(),
+        Ask::Approval { .. } => ", then it counts as refused".to_owned(),
         _ => ", then it fails".to_owned(),
     }
 }
@@ -73,6 +76,21 @@ fn unknown(text: &mut String, run: &RunId, gate: &GateId, prompt: &str) {
     indent(text, prompt);
     command(text, run, gate, "retry");
     command(text, run, gate, "fail");
+}
+
+fn approval(text: &mut String, run: &RunId, gate: &GateId, prompt: &str, calls: &[AskedCall]) {
+    indent(text, &asked_text(prompt, calls));
+    for (word, label) in APPROVALS {
+        line(text, &format!("- {word}: {label}"));
+    }
+    command(text, run, gate, "approve");
+    command(text, run, gate, "remember");
+    command(text, run, gate, "deny --input words=TEXT");
+    if calls.len() > 1 {
+        let each: Vec<String> = calls.iter().map(|call| format!("{}=WORD", word(&call.id))).collect();
+        command(text, run, gate, &each.join(" "));
+    }
+    line(text, "(--alike answers every question of this kind in the run)");
 }
 
 fn command(text: &mut String, run: &RunId, gate: &GateId, answer: &str) {

@@ -3,8 +3,8 @@
 //! Options and choices are numbered; a number, a value or a label is taken. A wrong answer is explained and asked for
 //! again; nothing is guessed.
 
-use super::reply;
 use super::{Heard, Terminal};
+use super::{approval, reply};
 use convoke_model::{Answer, Ask, AskOption, Question, TaskId};
 use indexmap::IndexMap;
 
@@ -27,7 +27,7 @@ enum Way {
     Abort,
 }
 
-type Step<T> = Result<T, AskOutcome>;
+pub(super) type Step<T> = Result<T, AskOutcome>;
 
 /// Asks everything that a gate wants to know.
 ///
@@ -44,6 +44,7 @@ pub fn ask(
         Ask::Questions { .. } => form(terminal, ask),
         Ask::Plan { prompt, plan } => planned(terminal, prompt, plan, judge),
         Ask::Unknown { prompt } => unknown(terminal, prompt),
+        Ask::Approval { prompt, calls, .. } => approval::ask(terminal, prompt, calls),
     };
     answer.map_or_else(|end| end, AskOutcome::Answered)
 }
@@ -229,7 +230,7 @@ fn lines(terminal: &mut dyn Terminal) -> Step<String> {
     }
 }
 
-fn read(terminal: &mut dyn Terminal, prompt: &str) -> Step<String> {
+pub(super) fn read(terminal: &mut dyn Terminal, prompt: &str) -> Step<String> {
     terminal.show(prompt);
     match terminal.hear() {
         Heard::Line(line) => Ok(line),
@@ -238,7 +239,7 @@ fn read(terminal: &mut dyn Terminal, prompt: &str) -> Step<String> {
     }
 }
 
-fn numbered<'a>(terminal: &mut dyn Terminal, labels: impl Iterator<Item = &'a str>) {
+pub(super) fn numbered<'a>(terminal: &mut dyn Terminal, labels: impl Iterator<Item = &'a str>) {
     for (i, label) in labels.enumerate() {
         terminal.show(&format!("  {}. {label}\n", i + 1));
     }

@@ -1,5 +1,6 @@
 //! Questions to a person: asked on the terminal, or explained and answered by another command.
 
+mod approval;
 mod editor;
 mod explain;
 mod form;

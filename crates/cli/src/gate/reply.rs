@@ -1,5 +1,6 @@
 //! An answer as it is typed on a command line, checked against what is asked.
 
+use super::approval;
 use convoke_model::{Answer, Ask, AskOption, Question};
 use convoke_plan::value::{SetType, read_set};
 use indexmap::IndexMap;
@@ -24,6 +25,7 @@ pub fn reply(ask: &Ask, given: &Given) -> Result<Answer, String> {
         Ask::Questions { .. } => form(given)?,
         Ask::Plan { plan, .. } => planned(plan, given)?,
         Ask::Unknown { .. } => unknown(given)?,
+        Ask::Approval { calls, .. } => approval::answer(calls, given)?,
     };
     match answer.refusal(ask) {
         Some(why) => Err(why),

@@ -150,6 +150,6 @@ fn first_option(feed: &EventFeed, task: &TaskId, ask: &Ask) -> Option<Answer> {
             Some(Answer::Questions { answers: IndexMap::new(), aborted: false, skipped_rest: false })
         }
         Ask::Plan { plan, .. } => Some(Answer::Plan { plan: plan.clone() }),
-        Ask::Unknown { .. } => None,
+        Ask::Unknown { .. } | Ask::Approval { .. } => None,
     }
 }

@@ -5,7 +5,7 @@
 //! ([`Contract::settled`]). A coding agent has tools of its own that cannot be listed, so its contract is never settled:
 //! its entries are matched whenever it asks for permission.
 
-use crate::{Budget, ToolName, WhenSpent};
+use crate::{Approvals, Budget, ToolName, WhenSpent};
 use serde::{Deserialize, Serialize};
 
 /// The most tokens to answer with where none are stated: what a call can cost must be known before it is made.
@@ -46,6 +46,9 @@ pub struct Contract {
     /// Entries for tools that may never be used, also where `allowed_tools` names them. What is settled is without them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub banned_tools: Vec<String>,
+    /// Which of its calls a person must allow.
+    #[serde(default, skip_serializing_if = "Approvals::is_default")]
+    pub approvals: Box<Approvals>,
     /// Variables whose values its model may see; other secrets are masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,

@@ -10,8 +10,8 @@ use crate::source::settings::{Runtime, Timeouts};
 use crate::source::workflow::{AgentStep, Names, OutputMode, Retry, SuccessCriteria, Validator};
 use convoke_model::clearance::common;
 use convoke_model::{
-    AgentSettings, Class, Fallback, PhaseTimeouts, Retry as ModelRetry, SuccessCriteria as ModelCriteria,
-    Validator as ModelValidator,
+    AgentSettings, Approvals, Class, Fallback, PhaseTimeouts, Retry as ModelRetry,
+    SuccessCriteria as ModelCriteria, Validator as ModelValidator,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,6 +85,7 @@ impl Builder<'_> {
                 own::with_own(&self.servers, tools.as_deref())
             },
             tools,
+            approvals: self.approvals(step),
             secrets: step.secrets.iter().flat_map(words).map(str::to_owned).collect(),
             show_tools: false,
             success_criteria: step.success_criteria.as_ref().map(criteria),
@@ -98,6 +99,11 @@ impl Builder<'_> {
     fn repair_model(&self, step: &AgentStep) -> Option<String> {
         let inherited = self.runtimes().find_map(|runtime| runtime.repair_model.as_ref());
         step.repair_model.as_ref().or(inherited).map(|model| model.value.clone())
+    }
+
+    /// Of what the agent and the configuration say, the strictest.
+    fn approvals(&self, step: &AgentStep) -> Approvals {
+        Approvals::holding(step.approve.iter().chain(self.approvals))
     }
 
     /// What the agent's own list and the workflow's have in common. In one file `check` sees to it that the first is within the

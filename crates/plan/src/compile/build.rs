@@ -16,7 +16,7 @@ use crate::diagnostic::SourceFile;
 use crate::plan::*;
 use crate::source::declared;
 use crate::source::workflow as source;
-use convoke_model::{Price, ProviderSettings, Servers};
+use convoke_model::{Approvals, Price, ProviderSettings, Servers};
 use indexmap::IndexMap;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -69,6 +69,8 @@ pub(super) struct Builder<'a> {
     pub pricing: Arc<IndexMap<String, Price>>,
     pub servers: Arc<Servers>,
     pub caps: Caps,
+    /// What the configuration says about calls that a person must allow.
+    pub approvals: Option<&'a Approvals>,
     /// Inline bodies and hooks' commands, which stand after the items.
     pub extra: Vec<Node>,
     lines: Lines,
@@ -95,6 +97,7 @@ impl<'a> Builder<'a> {
             pricing,
             servers: Arc::new(servers::servers(bundle, source)),
             caps: options.caps,
+            approvals: options.approvals.as_ref(),
             extra: Vec::new(),
             lines: Lines::new(&source.file),
         }

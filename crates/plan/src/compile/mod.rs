@@ -48,7 +48,7 @@ use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Plan;
 use crate::source::{ManifestDefaults, Sources};
-use convoke_model::ProviderSettings;
+use convoke_model::{Approvals, ProviderSettings};
 use std::collections::{BTreeMap, HashSet};
 
 /// What a plan depends on besides its files.
@@ -76,6 +76,8 @@ pub struct Options {
     pub answered_by: Option<ProviderSettings>,
     /// What bounds pipelines besides their manifests.
     pub caps: Caps,
+    /// What the configuration says about calls that a person must allow.
+    pub approvals: Option<Approvals>,
     /// What holds for execution manifests that say nothing of their own.
     pub manifests: ManifestDefaults,
     /// Budgets of the configuration that go on with cheaper models.

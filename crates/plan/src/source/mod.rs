@@ -6,6 +6,7 @@
 //! are reached through [`Sources`] only.
 
 mod address;
+pub mod approvals;
 mod broken;
 pub mod capability;
 mod codes;

@@ -1,6 +1,6 @@
 //! The words of the language that stand for values: one list per enum, used by readers, messages and schema.
 
-use convoke_model::{Permissions, Placeholders, StuckAction, Violation};
+use convoke_model::{ApprovalLevel, Permissions, Placeholders, StuckAction, Violation};
 
 use super::manifest::{Mode, Protocol};
 use super::personas::Kind;
@@ -106,6 +106,7 @@ shared_words! {
         "decompose" => Decompose, "spawn_recovery" => SpawnRecovery, "escalate" => Escalate, "skip" => Skip,
         "fail" => Fail,
     }
+    ApprovalLevel { "none" => None, "high-risk" => HighRisk, "all" => All }
     Permissions { "ask" => Ask, "allow" => Allow, "deny" => Deny }
     Placeholders { "note" => Note, "retry" => Retry, "ignore" => Ignore }
     StuckAction { "warn" => Warn, "fail" => Fail }

@@ -44,6 +44,7 @@ impl State {
             servers: settings.servers.keys().map(ToString::to_string).collect(),
             allowed_tools,
             tools_settled,
+            approvals: Box::new(settings.approvals.clone()),
             secrets: settings.secrets.clone(),
             working_dir: self.placed(call.working_dir.as_deref()),
             max_tokens: Some(settings.max_tokens.unwrap_or(MAX_TOKENS)),

@@ -8,7 +8,8 @@ use crate::scheduler::{Command, Scheduler};
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
 use convoke_model::{
-    Answer, AnswerOrigin, AnswerSource, Ask, AskOption, Class, Event, Failure, Question, Timestamp,
+    Answer, AnswerOrigin, AnswerSource, Ask, AskOption, Class, Event, Failure, Question, Timestamp, Verdict,
+    ruled_alike,
 };
 use convoke_plan::template::{Value, to_json};
 use convoke_plan::{Gate, GateRoute, Kind, QuestionSource, QuestionText, Questions, Span};
@@ -53,9 +54,14 @@ impl Scheduler {
             self.command(Command::Withdraw(task));
         }
         let shown = Some(ask.shown());
+        let until = match ask {
+            Ask::Approval { within_ms, .. } if !self.answers_in_its_time(task) => {
+                Some(self.now + Duration::from_millis(*within_ms))
+            }
+            _ => self.answer_deadline(task),
+        };
         let ask = store(outputs, &serde_json::to_value(ask).expect("an ask is JSON"));
-        let (id, question, until) =
-            (self.tasks[task].id.clone(), self.question(task) + 1, self.answer_deadline(task));
+        let (id, question, until) = (self.tasks[task].id.clone(), self.question(task) + 1, until);
         self.emit(Event::GateOpened { task: id, question, ask, shown, until });
     }
 
@@ -96,6 +102,17 @@ impl Scheduler {
         fits
     }
 
+    /// The time to allow calls is over: that counts as a refusal, of which the agent learns.
+    pub(crate) fn expire_approval(&mut self, task: TaskIx, outputs: &dyn Outputs) {
+        if self.tasks[task].state != TaskState::Asking || self.is_answered(task) {
+            return;
+        }
+        if let Some(Ask::Approval { calls, .. }) = self.asked(task, outputs) {
+            let answer = ruled_alike(&calls, Verdict::Expired, None);
+            self.answer_by_rule(task, &answer, AnswerOrigin::Timeout, outputs);
+        }
+    }
+
     pub(crate) fn asked(&self, task: TaskIx, outputs: &dyn Outputs) -> Option<Ask> {
         let ask = self.tasks[task].ask.clone().and_then(|ask| self.view(outputs).read(&ask))?;
         serde_json::from_str(ask.as_str()).ok()
@@ -109,7 +126,7 @@ impl Scheduler {
                 let Some(Ask::Questions { questions, .. }) = self.asked(task, outputs) else { return };
                 form_output(&questions, answers, *aborted, *skipped_rest)
             }
-            Answer::Plan { .. } | Answer::Retry | Answer::Fail => return,
+            Answer::Plan { .. } | Answer::Retry | Answer::Fail | Answer::Approval { .. } => return,
         };
         self.succeed(task, &output, outputs);
     }

@@ -11,8 +11,8 @@ use crate::view::View;
 use convoke_model::excerpt::tokens;
 use convoke_model::hash::HashMap;
 use convoke_model::{
-    AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, ScriptCall,
-    Survival, Work,
+    AgentCall, Answer, Assignment, Class, Digest, Ending, Event, Failure, JsonText, Payload, Ruling,
+    ScriptCall, Survival, Verdict, Work,
 };
 use convoke_plan::compile::{GivenInput, check_inputs};
 use convoke_plan::template::{from_json_text, python_text, to_json};
@@ -195,6 +195,7 @@ impl View<'_> {
             failures: self.tasks[task].failures,
             cut_off: self.tasks[task].cut_off,
             known_results: self.known_results(task),
+            remembered: self.remembered(),
             contract,
         })
     }
@@ -205,6 +206,18 @@ impl View<'_> {
             let message = format!("step `{name}`: a part of its conversation is missing in the journal");
             Failure::new(Class::Fatal, message)
         })
+    }
+
+    /// The plans of calls that a person allowed for the rest of the run.
+    fn remembered(&self) -> Vec<Digest> {
+        let read = |answer: &Payload| serde_json::from_str(self.read(answer)?.as_str()).ok();
+        let of = |answer| match answer {
+            Answer::Approval { rulings } => rulings.into_values().collect(),
+            _ => Vec::new(),
+        };
+        let ruled = self.remembers.iter().filter_map(read).flat_map(of);
+        let remembered = ruled.filter(|ruling: &Ruling| ruling.verdict == Verdict::Remember);
+        remembered.map(|ruling| ruling.plan).collect()
     }
 
     /// What a person said to an attempt that asked, for the one that goes on.

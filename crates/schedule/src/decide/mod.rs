@@ -290,6 +290,7 @@ impl Scheduler {
                 Alarm::Wake(task) => self.wake(task, outputs),
                 Alarm::InputTimeout(task) => self.inputs_timed_out(task, outputs),
                 Alarm::Deadline(task) => self.time_out(task, outputs),
+                Alarm::Expiry(task) => self.expire_approval(task, outputs),
                 Alarm::FrameDeadline(frame) => self.time_out_frame(crate::state::FrameIx(frame)),
             }
         }

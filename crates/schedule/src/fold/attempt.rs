@@ -236,7 +236,13 @@ impl State {
         }
     }
 
-    pub(super) fn gate_opened(&mut self, id: &TaskId, question: u32, ask: &Payload) -> Folded {
+    pub(super) fn gate_opened(
+        &mut self,
+        id: &TaskId,
+        question: u32,
+        ask: &Payload,
+        until: Option<Timestamp>,
+    ) -> Folded {
         let task = self.begun(id, "gate_opened")?;
         let parks = self.parks(task);
         self.expect(task, "gate_opened", |state| match state {
@@ -246,6 +252,7 @@ impl State {
         self.unqueue(task);
         self.note_start(task);
         self.stop_clock(task);
+        self.arm_expiry(task, until);
         self.has_asked(id, question);
         self.tasks[task].ask = Some(ask.clone());
         // An earlier answer was to an earlier question.
@@ -263,7 +270,23 @@ impl State {
         let task = self.known(id, "gate_answered")?;
         self.expect(task, "gate_answered", |state| state == TaskState::Asking)?;
         self.tasks[task].answer = Some(answer.clone());
+        self.arm_expiry(task, None);
+        if may_remember(answer) {
+            self.remembers.push(answer.clone());
+        }
         self.todo(Todo::Answered(task));
         Ok(())
     }
 }
+
+/// Whether an answer may allow calls for the rest of the run. What is large is read when that is asked.
+fn may_remember(answer: &Payload) -> bool {
+    match answer {
+        Payload::Inline(text) => text.as_str().contains(REMEMBERS),
+        Payload::Blob { .. } => true,
+        Payload::Gathered => false,
+    }
+}
+
+/// In every answer that allows calls for the rest of the run.
+const REMEMBERS: &str = "\"remember\"";

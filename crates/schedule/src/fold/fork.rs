@@ -1,7 +1,8 @@
 //! A copied history goes on in a run of its own.
 //!
 //! Attempts that ran in the other run do not run here: their tasks are open again, each with the conversation that it has on
-//! record. Nothing about their outcome is unknown to this run, which never began them.
+//! record. Nothing about their outcome is unknown to this run, which never began them. What a person allowed for the
+//! rest of the other run is not allowed here.
 
 use super::Folded;
 use crate::state::{State, TaskState};
@@ -12,6 +13,7 @@ impl State {
         self.restarted(&forked.change.dropped);
         self.phases_superseded(&forked.change.superseded);
         self.given.extend(forked.set.iter().map(|set| (set.task.clone(), set.output.clone())));
+        self.remembers.clear();
         for task in self.tasks.indices() {
             // A command that goes on without an engine belongs to the other run.
             self.tasks[task].detached = false;

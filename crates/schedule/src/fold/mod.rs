@@ -95,7 +95,9 @@ impl State {
                 self.route_taken(from, to.as_ref(), output.as_ref(), *on_error)
             }
             Event::WorkflowEnding { within, ending } => self.workflow_ending(within.as_ref(), ending),
-            Event::GateOpened { task, question, ask, .. } => self.gate_opened(task, *question, ask),
+            Event::GateOpened { task, question, ask, until, .. } => {
+                self.gate_opened(task, *question, ask, *until)
+            }
             Event::GateAnswered { task, answer, .. } => self.gate_answered(task, answer),
             Event::BudgetExceeded { .. } => self.budget_exceeded(),
             Event::StopRequested { now, .. } => self.stop_requested(*now),

@@ -5,7 +5,7 @@
 
 use crate::state::{Alarm, FrameIx, Stage, State, TaskIx, TaskState};
 use convoke_model::hash::HashSet;
-use convoke_model::{Event, TaskId};
+use convoke_model::{Event, TaskId, Timestamp};
 use convoke_plan::{Kind, Span};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl State {
     pub(crate) fn stood_still(&mut self, idle: Duration) {
         let tasks = &self.tasks;
         self.timers.postpone(idle, |alarm| match alarm {
-            Alarm::Wake(_) => false,
+            Alarm::Wake(_) | Alarm::Expiry(_) => false,
             Alarm::Deadline(task) => tasks[task].state != TaskState::Asking,
             Alarm::FrameDeadline(_) | Alarm::InputTimeout(_) => true,
         });
@@ -35,7 +35,7 @@ impl State {
     pub(super) fn renew_time(&mut self, tasks: &[TaskId]) {
         let renewed: HashSet<TaskIx> = tasks.iter().filter_map(|id| self.tasks.find(id)).collect();
         self.timers.forget(|alarm| match alarm {
-            Alarm::Wake(_) => false,
+            Alarm::Wake(_) | Alarm::Expiry(_) => false,
             Alarm::InputTimeout(_) => true,
             Alarm::Deadline(task) => renewed.contains(&task),
             Alarm::FrameDeadline(_) => true,
@@ -90,6 +90,14 @@ impl State {
             let due = self.timers.armed(Alarm::Deadline(task));
             self.timers.forget(|alarm| alarm == Alarm::Deadline(task));
             self.stop_clock_at(task, due.map(|due| due.since(self.now)));
+        }
+    }
+
+    /// The time in which a person may allow calls is wall time: an approval of weeks ago is none.
+    pub(super) fn arm_expiry(&mut self, task: TaskIx, until: Option<Timestamp>) {
+        self.timers.forget(|alarm| alarm == Alarm::Expiry(task));
+        if let Some(until) = until.filter(|_| !self.answers_in_its_time(task)) {
+            self.timers.arm(until, Alarm::Expiry(task));
         }
     }
 

@@ -100,6 +100,8 @@ pub struct State {
     pub(crate) restarted: HashMap<TaskId, Timestamp>,
     /// What phases came to before they began anew, each of their runs.
     pub(crate) superseded: HashMap<TaskId, Vec<Superseded>>,
+    /// Answers that may allow calls for the rest of the run.
+    pub(crate) remembers: Vec<Payload>,
     /// What people said to the run on its way.
     pub(crate) guidance: Vec<String>,
     /// Outputs that were set: these tasks take them instead of beginning.
@@ -127,6 +129,7 @@ impl std::fmt::Debug for State {
             .field("missed", &(self.missed_steps, self.missed_outputs, self.missed_goals))
             .field("projects", &(&self.projects, &self.settled, &self.lookups, &self.stopped_clocks))
             .field("restarted", &(&self.restarted, &self.superseded))
+            .field("remembers", &self.remembers)
             .field("guidance", &self.guidance)
             .finish_non_exhaustive()
     }
@@ -175,6 +178,7 @@ impl State {
             lookups: HashSet::default(),
             stopped_clocks: BTreeMap::new(),
             superseded: HashMap::default(),
+            remembers: Vec::new(),
             guidance: Vec::new(),
         }
     }
@@ -334,6 +338,9 @@ impl State {
 
     /// When the time of a task is over, as far as it has one and has begun.
     pub fn deadline(&self, task: TaskIx) -> Option<Timestamp> {
+        if self.tasks[task].state == TaskState::Asking && !self.answers_in_its_time(task) {
+            return self.timers.armed(Alarm::Expiry(task));
+        }
         self.node(task).timeout.as_ref()?;
         self.timers.armed(Alarm::Deadline(task))
     }

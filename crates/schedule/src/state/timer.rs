@@ -16,6 +16,8 @@ pub(crate) enum Alarm {
     Wake(TaskIx),
     /// A task's time is over.
     Deadline(TaskIx),
+    /// The time in which a person may allow calls is over.
+    Expiry(TaskIx),
     /// A composite waits no longer for what it needs.
     InputTimeout(TaskIx),
     /// A workflow's time is over.

@@ -1,6 +1,6 @@
 //! A question to a person, as the inbox shows it.
 
-use convoke_model::{Ask, AskOption, RunId, Timestamp};
+use convoke_model::{Ask, AskOption, AskedCall, RunId, Timestamp, Verdict, asked_text};
 use convoke_view::Question as Asked;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -38,7 +38,7 @@ pub(crate) struct Question {
     pub id: String,
     /// The hash of what is shown. An answer must carry it.
     pub shown: String,
-    /// `choice`, `questions`, `plan` or `unknown`.
+    /// `choice`, `questions`, `plan`, `unknown` or `approval`.
     pub kind: String,
     /// A short name of the question.
     pub title: String,
@@ -90,14 +90,14 @@ impl Question {
     /// Of a gate that is open.
     pub fn of(run: &RunId, workflow: &str, asked: &Asked, ask: &Ask, last_steps: Vec<String>) -> Question {
         let shown = asked.shown.unwrap_or_else(|| ask.shown());
-        let (kind, text) = words(ask);
+        let text = text(ask);
         Question {
             run: run.0.to_string(),
             workflow: workflow.to_owned(),
             task: asked.id.task.to_string(),
             id: asked.id.to_string(),
             shown: shown.to_string(),
-            kind: kind.to_owned(),
+            kind: convoke_view::kind(ask).to_owned(),
             title: convoke_view::words::task(&asked.id.task),
             text,
             fields: fields(ask),
@@ -109,7 +109,7 @@ impl Question {
             opened: asked.at,
             until: asked.until,
             last_steps,
-            group_key: group_key(kind, workflow, asked, ask),
+            group_key: format!("{workflow}/{}", convoke_view::alike_key(&asked.id.task, ask)),
         }
     }
 
@@ -119,17 +119,22 @@ impl Question {
     }
 }
 
-fn words(ask: &Ask) -> (&'static str, String) {
+fn text(ask: &Ask) -> String {
     match ask {
-        Ask::Choice { prompt, .. } => ("choice", prompt.clone()),
-        Ask::Questions { prompt, .. } => ("questions", prompt.clone().unwrap_or_default()),
-        Ask::Plan { prompt, plan } => ("plan", format!("{prompt}\n\n{plan}")),
-        Ask::Unknown { prompt } => ("unknown", prompt.clone()),
+        Ask::Choice { prompt, .. } | Ask::Unknown { prompt } => prompt.clone(),
+        Ask::Questions { prompt, .. } => prompt.clone().unwrap_or_default(),
+        Ask::Plan { prompt, plan } => format!("{prompt}\n\n{plan}"),
+        Ask::Approval { prompt, calls, .. } => asked_text(prompt, calls),
     }
 }
 
 fn fields(ask: &Ask) -> Vec<QuestionField> {
-    let Ask::Questions { questions, .. } = ask else { return Vec::new() };
+    let questions = match ask {
+        Ask::Questions { questions, .. } => questions,
+        // Of several calls each may be decided by itself.
+        Ask::Approval { calls, .. } if calls.len() > 1 => return calls.iter().map(decision).collect(),
+        _ => return Vec::new(),
+    };
     let field = |question: &convoke_model::Question| QuestionField {
         id: question.id.clone(),
         text: question.text.clone(),
@@ -141,6 +146,20 @@ fn fields(ask: &Ask) -> Vec<QuestionField> {
         multiline: question.multiline,
     };
     questions.iter().map(field).collect()
+}
+
+/// The field by which one of several calls is decided.
+fn decision(call: &AskedCall) -> QuestionField {
+    QuestionField {
+        id: call.id.clone(),
+        text: format!("{}: {} {}", call.id, call.tool, call.arguments),
+        hint: None,
+        choices: Verdict::WORDS.map(str::to_owned).to_vec(),
+        free_text: false,
+        default: None,
+        required: true,
+        multiline: false,
+    }
 }
 
 fn options(ask: &Ask) -> Vec<QuestionOption> {
@@ -155,6 +174,15 @@ fn options(ask: &Ask) -> Vec<QuestionOption> {
         Ask::Questions { .. } => Vec::new(),
         Ask::Plan { .. } => vec![stated("approve", "Carry it out"), stated("fail", "Do not")],
         Ask::Unknown { .. } => vec![stated("retry", "Try it again"), stated("fail", "Take it as failed")],
+        Ask::Approval { .. } => {
+            let because = stated("deny-because", "Do not make it, and tell the agent why");
+            vec![
+                stated("approve", "Make it, once"),
+                stated("remember", "Make it, and this very call again in this run without asking"),
+                stated("deny", "Do not make it"),
+                QuestionOption { prompt_for: Some("words".to_owned()), multiline: true, ..because },
+            ]
+        }
     }
 }
 
@@ -165,12 +193,6 @@ fn option(option: &AskOption) -> QuestionOption {
         prompt_for: option.prompt_for.clone(),
         multiline: option.multiline,
     }
-}
-
-/// Questions of one node of one workflow with the same choices can be answered together.
-fn group_key(kind: &str, workflow: &str, asked: &Asked, ask: &Ask) -> String {
-    let choices: Vec<String> = options(ask).into_iter().map(|option| option.value).collect();
-    format!("{kind}/{workflow}/{}/{}", convoke_view::node_of(&asked.id.task), choices.join(","))
 }
 
 /// Alike ones of these, two or more of each kind.

@@ -252,7 +252,12 @@ pub fn ended_as(status: RunStatus) -> &'static str {
 fn question(ask: &Payload) -> String {
     let Payload::Inline(text) = ask else { return String::new() };
     let prompt = match serde_json::from_str(text.as_str()) {
-        Ok(Ask::Choice { prompt, .. } | Ask::Plan { prompt, .. } | Ask::Unknown { prompt }) => Some(prompt),
+        Ok(
+            Ask::Choice { prompt, .. }
+            | Ask::Plan { prompt, .. }
+            | Ask::Unknown { prompt }
+            | Ask::Approval { prompt, .. },
+        ) => Some(prompt),
         Ok(Ask::Questions { prompt, .. }) => prompt,
         Err(_) => None,
     };

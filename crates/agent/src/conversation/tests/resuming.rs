@@ -56,7 +56,7 @@ fn happen(conversation: &mut Conversation, premise: &Premise<'_>, happening: &Ha
         Next::Suspend(_) => {
             return conversation.answer(Answer::Retry);
         }
-        Next::Done(_) => return,
+        Next::Approve(_) | Next::Done(_) => return,
     };
     match happening {
         Happening::Gets(length) if calls > 0 => {

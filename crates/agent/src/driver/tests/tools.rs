@@ -1,10 +1,11 @@
 //! Agents with tools, from the entry point that the engine calls.
 
 use super::*;
-use crate::{Answered, Asker, Asks, Message, NoPrograms, Tool, ToolCall, ToolResult, ToolSpec};
+use crate::{Answered, Asker, Asks, Message, NoPrograms, Review, Tool, ToolCall, ToolResult, ToolSpec};
 use convoke_model::{Answer, Ask, Server, Servers, Transport, WaitsFor};
 use std::sync::atomic::AtomicBool;
 
+mod approvals;
 mod contracts;
 mod effects;
 mod reviewed;
@@ -51,6 +52,10 @@ struct Bench {
     more: Vec<&'static str>,
     /// Its servers do not start.
     hangs: bool,
+    /// What is thought of every call.
+    review: Review,
+    /// What the tools are for.
+    description: &'static str,
     called: Mutex<Vec<String>>,
     at_once: AtomicU32,
     most_at_once: AtomicU32,
@@ -68,8 +73,11 @@ impl Toolbox for Bench {
             return Box::pin(std::future::pending());
         }
         let tool = |name: &str| {
-            let spec =
-                ToolSpec { name: format!("s__{name}"), description: String::new(), input_schema: json!({}) };
+            let spec = ToolSpec {
+                name: format!("s__{name}"),
+                description: self.description.into(),
+                input_schema: json!({}),
+            };
             Tool {
                 server: "s".into(),
                 name: name.into(),
@@ -77,7 +85,7 @@ impl Toolbox for Bench {
                 output_schema: None,
                 repeatable: name != "act",
                 read_only: name != "act",
-                destructive: false,
+                destructive: name == "tidy",
             }
         };
         let names = ["look", "act", "lost", "slow", "long"].iter().chain(&self.more);
@@ -110,6 +118,16 @@ impl Toolbox for Bench {
             };
             Ok(ToolResult { text, ..ToolResult::default() })
         })
+    }
+
+    fn review<'a>(
+        &'a self,
+        _asker: Asker<'a>,
+        _servers: &'a Servers,
+        _tool: &'a Tool,
+        _arguments: &'a JsonText,
+    ) -> BoxFuture<'a, Review> {
+        Box::pin(std::future::ready(self.review.clone()))
     }
 }
 

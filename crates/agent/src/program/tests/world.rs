@@ -32,6 +32,7 @@ pub(in crate::program) fn call_over(outputs: &[Value]) -> ProgramCall {
         tools: None,
         secrets: Vec::new(),
         show_tools: false,
+        approvals: Default::default(),
         servers: Default::default(),
         capabilities: Default::default(),
         success_criteria: None,
@@ -192,6 +193,7 @@ impl World {
             failures: 0,
             cut_off: 0,
             known_results: Vec::new(),
+            remembered: Vec::new(),
             contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;

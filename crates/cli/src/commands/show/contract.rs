@@ -52,6 +52,7 @@ fn lines(contract: &Contract) -> Vec<String> {
     }
     lines.push(format!("tools: {}", tools(contract)));
     lines.extend(listed("banned", &contract.banned_tools));
+    lines.extend(asked(contract));
     lines.extend(listed("secrets", &contract.secrets));
     lines.extend(contract.working_dir.iter().map(|folder| format!("folder: {folder}")));
     lines.extend(Some(limits(contract)).filter(|limits| !limits.is_empty()));
@@ -78,6 +79,16 @@ fn tools(contract: &Contract) -> String {
         (Some(entries), false) => format!("what fits {}", entries.join(", ")),
         (None, _) => "all that there are".to_owned(),
     }
+}
+
+/// Which calls a person must allow, where it has tools.
+fn asked(contract: &Contract) -> Option<String> {
+    let approvals = &*contract.approvals;
+    let named = listed("and in any case", &approvals.tools).map(|named| format!(", {named}"));
+    let within = approvals.within_ms.map(|ms| format!(", within {} s", ms as f64 / 1000.0));
+    let words =
+        format!("{}{}{}", approvals.level.word(), named.unwrap_or_default(), within.unwrap_or_default());
+    (!contract.allows_nothing()).then(|| format!("approvals: {words}"))
 }
 
 fn limits(contract: &Contract) -> String {

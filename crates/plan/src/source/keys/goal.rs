@@ -1,5 +1,6 @@
 //! Keys below those of goals: roles, policies, plans.
 
+use super::super::approvals::APPROVE;
 use super::super::section::FromNode;
 use super::super::settings::{Provider, Timeouts};
 use super::super::shape::Shape::{
@@ -65,6 +66,11 @@ pub static ROLE: ObjectType = ObjectType {
         optional("model", Template, "the model"),
         optional("models", TEXTS, "models: the next one is asked when one cannot answer"),
         optional("system_prompt", Template, "what it is told about itself, instead of our words"),
+        optional(
+            "approve",
+            APPROVE,
+            "calls of its tools that a person must allow, besides those that the step names",
+        ),
         optional("temperature", Number(0.0, 2.0), "randomness of the answers (default the step's)"),
         optional("max_tokens", Integer(1, 200_000), "output tokens of one answer (default the step's)"),
         optional("context_window", WINDOW, "tokens that the model can take in (default the step's)"),

@@ -121,6 +121,7 @@ const AGENT_STEP_KEYS: &[&str] = &[
     "model",
     "models",
     "tools",
+    "approve",
     "secrets",
     "timeout",
     "max_wait",

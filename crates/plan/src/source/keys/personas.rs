@@ -238,6 +238,7 @@ pub static ACTOR: Extended = Extended {
         "model",
         "models",
         "tools",
+        "approve",
         "secrets",
         "command",
         "args",

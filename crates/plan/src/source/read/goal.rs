@@ -17,7 +17,7 @@ use super::reduce::over;
 use super::scalars::Of;
 use crate::goal_plan::Terms;
 use crate::plan::Action;
-use convoke_model::Role;
+use convoke_model::{Approvals, Role};
 
 /// The name of a plan that is a text of a step, until its places are those of the file.
 const PLAN: &str = "plan";
@@ -77,12 +77,19 @@ fn for_role(role: Role, own: AgentStep, everyone: &AgentStep) -> AgentStep {
     AgentStep {
         system_prompt,
         tools: everyone.tools.clone(),
+        approve: stricter(own.approve.as_ref(), everyone.approve.as_ref()),
         capabilities: everyone.capabilities.clone(),
         skills: everyone.skills.clone(),
         max_agent_iterations: everyone.max_agent_iterations.clone().filter(|_| works),
         working_dir: everyone.working_dir.clone().filter(|_| works),
         ..over(own, &shared)
     }
+}
+
+/// Of what the role and the step say about approvals, the stricter.
+fn stricter(own: Option<&Approvals>, everyone: Option<&Approvals>) -> Option<Approvals> {
+    let stated = || own.into_iter().chain(everyone);
+    stated().next().is_some().then(|| Approvals::holding(stated()))
 }
 
 /// What makes up for a failure costs no more than half of what failed, unless its own role says so. Its rounds are halved

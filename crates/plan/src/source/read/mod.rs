@@ -5,6 +5,7 @@
 //! the language requires it has been reported. Most readers are made from structs (`section`); what is here reads and judges
 //! what a struct cannot say.
 
+pub(super) mod approve;
 pub(super) mod budget;
 pub(super) mod capability;
 mod duration;

@@ -55,9 +55,9 @@ section! {
         /// pause before a task is retried; it doubles each time (default 1s)
         #[on(GOAL)]
         pub backoff: Option<Spanned<Duration>>,
-        /// whether a person must approve the plan before anything is done
-        #[on(GOAL)]
-        pub approve: bool = false,
+        /// Whether a person must approve the plan before anything is done.
+        #[by(read::approve::of_plan)]
+        pub approve: bool,
         /// whether the plan itself is the answer
         #[on(GOAL)]
         pub plan_only: bool = false,

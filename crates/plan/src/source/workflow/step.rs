@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use super::super::approvals::APPROVE_OF_STEP;
 use super::super::capability::Capabilities;
 use super::super::keys::flow::{JOIN, NEEDS, ON_ERROR, ROUTES};
 use super::super::keys::output::OUTPUT;
@@ -21,6 +22,7 @@ use super::{
     WaitStep, Worker, WorkflowStep,
 };
 use crate::diagnostic::Span;
+use convoke_model::Approvals;
 
 /// An entry of `agents`, or the inline `agent` of a fan-out.
 #[derive(Debug, Clone)]
@@ -214,6 +216,11 @@ section! {
         #[on(AGENT | GOAL)]
         #[ignored_on(GATE)]
         pub tools: Option<Names>,
+        /// calls of its tools that a person must allow: `none`, `high-risk` (default), `all`, or a list of tools; of a goal also
+        /// `true`: whether a person must approve the plan before anything is done
+        #[by(read::approve::approve)]
+        #[on(AGENT | GOAL)]
+        pub approve: Option<Approvals> => APPROVE_OF_STEP,
         /// variables whose values the model may see; all other known secrets are masked
         #[on(AGENT)]
         pub secrets: Option<Names>,

@@ -120,7 +120,9 @@ impl View<'_> {
         if let Some(item) = cx.own().filter(|_| cx.role.works()) {
             let strategy = self.tasks[task].progress.as_ref().and_then(|progress| progress.strategy);
             if let Some(tools) = tools::for_task(&cx.state, item, strategy) {
-                settings.tools = Some(tools);
+                // Models chose among the tools that the file lists; that lists none by its name.
+                let of_file = settings.tools.replace(tools).unwrap_or_default();
+                settings.approvals.listed.get_or_insert(of_file);
             }
         }
         if cx.role == Role::Recover
