@@ -7,6 +7,8 @@
 use crate::process::{Process, kill_marked};
 use crate::spawner::Spawner;
 use crate::supervisor;
+use crate::tree::Guard;
+use convoke_sandbox::proxy::Door;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
@@ -43,6 +45,8 @@ pub struct Group {
     on_drop: OnDrop,
     /// The thread that started the leader: where it ends, the leader does.
     spawner: Arc<Spawner>,
+    /// What its sandbox keeps in the engine, to the end of the last member.
+    guard: Option<Guard>,
 }
 
 impl Group {
@@ -52,15 +56,32 @@ impl Group {
         mark: String,
         on_drop: OnDrop,
         spawner: Arc<Spawner>,
+        guard: Option<Guard>,
     ) -> io::Result<Group> {
         let pid = Pid::from_child(&leader);
         match watch(pid) {
-            Ok(exit) => Ok(Group { leader: Some(leader), pid, exit, mark, on_drop, spawner }),
+            Ok(exit) => {
+                let guard = guard.map(|guard| guard.watching(pid));
+                Ok(Group { leader: Some(leader), pid, exit, mark, on_drop, spawner, guard })
+            }
             Err(error) => {
-                kill_and_let_go(leader, pid);
+                kill_and_let_go(leader, pid, guard);
                 Err(error)
             }
         }
+    }
+
+    /// With a way to listed hosts.
+    pub(crate) fn behind(mut self, door: Option<Door>) -> Group {
+        if let (Some(guard), Some(door)) = (&mut self.guard, door) {
+            guard.open(door);
+        }
+        self
+    }
+
+    /// Which bound all members together went over, if they were ended for that.
+    pub fn overran(&self) -> Option<&'static str> {
+        self.guard.as_ref()?.overran()
     }
 
     /// The supervisor's id, and when it was started, as the kernel counts.
@@ -116,7 +137,10 @@ impl Group {
 
     /// Collects the leader's exit status. Call it once the leader has ended, or it blocks.
     pub fn reap(&mut self) -> Option<ExitStatus> {
-        self.leader.take().and_then(|mut leader| leader.wait().ok())
+        let status = self.leader.take().and_then(|mut leader| leader.wait().ok());
+        // What it made under protected names is gone when its end is told.
+        self.guard.iter_mut().for_each(Guard::release);
+        status
     }
 }
 
@@ -124,26 +148,35 @@ impl Drop for Group {
     fn drop(&mut self) {
         let Some(leader) = self.leader.take() else { return };
         match self.on_drop {
-            OnDrop::Kill => kill_and_let_go(leader, self.pid),
-            OnDrop::Leave => leave(leader),
-            OnDrop::AskFirst { grace } => ask_and_let_go(leader, grace, self.spawner.clone()),
+            OnDrop::Kill => kill_and_let_go(leader, self.pid, self.guard.take()),
+            OnDrop::Leave => leave(leader, self.guard.take()),
+            OnDrop::AskFirst { grace } => {
+                ask_and_let_go(leader, grace, (self.spawner.clone(), self.guard.take()))
+            }
         }
     }
 }
 
-fn kill_and_let_go(mut leader: Child, pid: Pid) {
+fn kill_and_let_go(mut leader: Child, pid: Pid, guard: Option<Guard>) {
     supervisor::end(pid);
     // Dying may take the kernel a moment, and this code may not wait.
-    thread::spawn(move || leader.wait());
+    thread::spawn(move || {
+        let _ = leader.wait();
+        drop(guard);
+    });
 }
 
 /// Should it end while this process lives, it is reaped.
-fn leave(mut leader: Child) {
+fn leave(mut leader: Child, guard: Option<Guard>) {
+    let wait = move || {
+        let _ = leader.wait();
+        drop(guard);
+    };
     // A machine without another thread leaves it to the end of the engine.
-    drop(thread::Builder::new().spawn(move || leader.wait()));
+    drop(thread::Builder::new().spawn(wait));
 }
 
-fn ask_and_let_go(mut leader: Child, grace: Duration, spawner: Arc<Spawner>) {
+fn ask_and_let_go(mut leader: Child, grace: Duration, kept: (Arc<Spawner>, Option<Guard>)) {
     let pid = Pid::from_child(&leader);
     // All of them get the signal before this code can be cancelled; only waiting for them can be.
     supervisor::ask(pid);
@@ -154,7 +187,7 @@ fn ask_and_let_go(mut leader: Child, grace: Duration, spawner: Arc<Spawner>) {
         }
         supervisor::end(pid);
         let _ = leader.wait();
-        drop(spawner);
+        drop(kept);
     });
 }
 

@@ -6,6 +6,8 @@ use crate::group::{Group, OnDrop};
 use crate::process::{MARK, Origin};
 use crate::spawner::{Order, Spawner};
 use crate::survivor::Slot;
+use crate::tree::Guard;
+use convoke_sandbox::{Confinement, Ground, Kept, Level, Prepared, proxy};
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -23,13 +25,27 @@ pub struct Launcher {
     /// Tells this launcher's processes from those of others.
     origin: String,
     started: AtomicU64,
+    /// What every process of it is confined to, as a file that a person trusts has it.
+    ground: Option<Ground>,
 }
 
 impl Launcher {
     /// Starts processes of the kind `name`, a short word for the thread that starts them.
     pub fn new(name: &str, on_drop: OnDrop) -> Launcher {
         let origin = Origin::ours().mark(name, NEXT.fetch_add(1, Ordering::Relaxed));
-        Launcher { spawner: Arc::new(Spawner::new(name)), on_drop, origin, started: AtomicU64::new(0) }
+        Launcher {
+            spawner: Arc::new(Spawner::new(name)),
+            on_drop,
+            origin,
+            started: AtomicU64::new(0),
+            ground: None,
+        }
+    }
+
+    /// From here on, processes are confined as the ground has it: those that are started without a word of their own as what a
+    /// trusted file starts, and those of an agent with what holds for all.
+    pub fn on(self, ground: Ground) -> Launcher {
+        Launcher { ground: Some(ground), ..self }
     }
 
     /// Starts a process. Its output is connected to us; whether its input is, `command` says.
@@ -42,21 +58,95 @@ impl Launcher {
     /// is told once if the machine has no room for it.
     pub async fn start_unless(
         &self,
-        mut command: Command,
+        command: Command,
         until: Option<Instant>,
         taken_back: impl Future<Output = ()>,
         waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<(Group, Pipes)>> {
+        let confinement = self.of_file(&command);
+        self.begin(command, confinement, until, taken_back, waits).await
+    }
+
+    /// The same for a command that an agent chose, in a sandbox of its own. A sandbox that cannot be had is an error
+    /// ([`convoke_sandbox::Missing`]), unless the person gave sandboxes up.
+    pub async fn start_confined(
+        &self,
+        command: Command,
+        confinement: &Confinement,
+        until: Option<Instant>,
+        taken_back: impl Future<Output = ()>,
+        waits: impl FnOnce(&io::Error),
+    ) -> io::Result<Option<(Group, Pipes)>> {
+        let confinement = match &self.ground {
+            None => Some(confinement.clone()),
+            Some(ground) => ground.level.map(|_| ground.apply(confinement.clone())),
+        };
+        self.begin(command, confinement, until, taken_back, waits).await
+    }
+
+    async fn begin(
+        &self,
+        mut command: Command,
+        confinement: Option<Confinement>,
+        until: Option<Instant>,
+        taken_back: impl Future<Output = ()>,
+        waits: impl FnOnce(&io::Error),
+    ) -> io::Result<Option<(Group, Pipes)>> {
+        let (sandbox, mut kept) = prepared(&mut command, confinement.as_ref())?.unzip();
         let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let order = Order { command, recording: None, until };
-        let Some(mut child) = self.spawner.start_unless(order, taken_back, waits).await? else {
+        let order = Order { command, sandbox, recording: None, until };
+        let started = self.spawner.start_unless(order, taken_back, waits).await;
+        let Some(mut child) = started.map_err(|error| explained(error, kept.as_ref()))? else {
             return Ok(None);
         };
         let pipes = Pipes::take(&mut child);
+        let door = kept.as_mut().map_or(Ok(None), Kept::door);
         // From here on, whatever fails, the group ends.
-        let group = Group::new(child, mark, self.on_drop, self.spawner.clone())?;
+        let group = Group::new(child, mark, self.on_drop, self.spawner.clone(), kept.map(Guard::new))?;
+        let group = group.behind(door?);
         Ok(Some((group, pipes?)))
+    }
+
+    fn of_file(&self, command: &Command) -> Option<Confinement> {
+        self.ground.as_ref()?.of_file(&folder(command))
+    }
+}
+
+/// What a process needs to be confined. A trusted one runs without a sandbox where there is none.
+fn prepared(
+    command: &mut Command,
+    confinement: Option<&Confinement>,
+) -> io::Result<Option<(Prepared, Kept)>> {
+    let Some(confinement) = confinement else { return Ok(None) };
+    let prepared = match Prepared::new(confinement, &folder(command)) {
+        Ok(prepared) => prepared,
+        Err(_) if confinement.level == Level::Trusted => return Ok(None),
+        Err(missing) => return Err(io::Error::new(io::ErrorKind::Unsupported, missing)),
+    };
+    let kept_back: Vec<_> = command
+        .get_envs()
+        .filter(|(name, _)| !name.to_str().is_some_and(|name| confinement.passes(name)))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    for name in kept_back {
+        command.env_remove(name);
+    }
+    if matches!(confinement.network, convoke_sandbox::Network::Hosts(_)) {
+        command.envs(proxy::variables());
+    }
+    Ok(Some(prepared))
+}
+
+fn folder(command: &Command) -> std::path::PathBuf {
+    command.get_current_dir().map_or_else(|| ".".into(), std::path::Path::to_owned)
+}
+
+/// An error of the sandbox, told from one of the command.
+fn explained(error: io::Error, kept: Option<&Kept>) -> io::Error {
+    match kept.and_then(|kept| kept.explain(&error)) {
+        Some(missing) => io::Error::new(io::ErrorKind::Unsupported, missing),
+        None => error,
     }
 }
 
@@ -85,12 +175,17 @@ impl Launcher {
         waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<Group>> {
         let Surviving { slot, stdin, kept, limit, until } = surviving;
+        let confinement = self.of_file(&command);
+        let (sandbox, held) = prepared(&mut command, confinement.as_ref())?.unzip();
         let (recording, stdin) = slot.prepare(stdin, kept / 2, limit)?;
         command.env(MARK, slot.mark()).stdout(Stdio::null()).stderr(Stdio::null());
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
-        let order = Order { command, recording: Some(recording), until };
-        let child = self.spawner.start_unless(order, taken_back, waits).await?;
-        child.map(|child| Group::new(child, slot.mark(), OnDrop::Leave, self.spawner.clone())).transpose()
+        let order = Order { command, sandbox, recording: Some(recording), until };
+        let child = self.spawner.start_unless(order, taken_back, waits).await;
+        let child = child.map_err(|error| explained(error, held.as_ref()))?;
+        let group =
+            |child| Group::new(child, slot.mark(), OnDrop::Leave, self.spawner.clone(), held.map(Guard::new));
+        child.map(group).transpose()
     }
 }
 

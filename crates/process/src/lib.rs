@@ -6,7 +6,8 @@
 //! have been killed too, what is left is found and ended by [`end_leftovers`]. Commands,
 //! arguments and variables, and what is said on the streams, are the callers' business.
 //!
-//! A child gets no descriptor but its three, leads a group of its own, carries a mark that its descendants inherit, and
+//! A launcher confines what it starts where it is told to ([`Launcher::on`], [`Launcher::start_confined`]); what a sandbox is, is
+//! `convoke_sandbox`'s. A child gets no descriptor but its three, leads a group of its own, carries a mark that its descendants inherit, and
 //! dies with the engine, unless it was started to outlive it (`survivor`): then its supervisor records what becomes of it.
 
 mod exec;
@@ -19,6 +20,7 @@ mod room;
 mod spawner;
 mod supervisor;
 mod survivor;
+mod tree;
 
 pub use group::{Group, OnDrop};
 pub use launcher::{Launcher, Pipes, Surviving};

@@ -10,6 +10,7 @@ use crate::room::{Shortage, is_shortage, require_room, restore_descriptor_limit}
 use crate::supervisor;
 use crate::survivor::Recording;
 use convoke_failpoint::failpoint;
+use convoke_sandbox::Prepared;
 use rustix::process::Pid;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -30,6 +31,8 @@ type Request = (Command, Started, Ticket);
 pub struct Order {
     /// The command.
     pub command: Command,
+    /// What it is confined to.
+    pub sandbox: Option<Prepared>,
     /// Where it is recorded, if it outlives the engine.
     pub recording: Option<Recording>,
     /// It is not started later than this: the error is [`io::ErrorKind::TimedOut`].
@@ -68,12 +71,14 @@ impl Spawner {
         taken_back: impl Future<Output = ()>,
         waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<Child>> {
-        let Order { mut command, recording, until } = order;
+        let Order { mut command, sandbox, recording, until } = order;
         let engine = rustix::process::getpid().as_raw_nonzero().get();
         command.process_group(0);
         let exec = Exec::of(&command)?;
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
-        unsafe { command.pre_exec(move || supervised(engine, &exec, recording.as_ref(), until)) };
+        unsafe {
+            command.pre_exec(move || supervised(engine, &exec, sandbox.as_ref(), recording.as_ref(), until))
+        };
         let (mut taken_back, mut shortage) = (pin!(taken_back), Shortage::default());
         let mut waits = Some(waits);
         loop {
@@ -178,6 +183,7 @@ impl Drop for Fresh {
 fn supervised(
     engine: i32,
     exec: &Exec,
+    sandbox: Option<&Prepared>,
     recording: Option<&Recording>,
     until: Option<Instant>,
 ) -> io::Result<()> {
@@ -185,7 +191,7 @@ fn supervised(
         return Err(io::Error::from_raw_os_error(libc::ETIMEDOUT));
     }
     restore_descriptor_limit()?;
-    Err(supervisor::supervise(engine, exec, recording))
+    Err(supervisor::supervise(engine, exec, sandbox, recording))
 }
 
 #[cfg(test)]

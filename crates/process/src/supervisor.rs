@@ -18,11 +18,14 @@
 //! signal them, and without privileges would lose its groups and set-user-id programs such as `sudo`. If the supervisor
 //! itself is killed, its command dies with it (parent-death signal), and the mark in the environment finds the rest.
 //!
-//! A sandbox belongs here: this is the one place that every command passes.
+//! This is the one place that every command passes, so a sandbox is entered here (`convoke_sandbox`), by the command's process
+//! alone, as the last thing before it becomes the command. The supervisor stays outside: it is not seen, signalled or looked
+//! into from there.
 
 use crate::exec::Exec;
 use crate::survivor::{Recorder, Recording};
 use convoke_failpoint::failpoint;
+use convoke_sandbox::Prepared;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
@@ -56,7 +59,12 @@ pub fn end(supervisor: Pid) {
 
 /// Runs in a new child of `engine`, between fork and exec: starts the command and becomes its supervisor, one that records and
 /// outlives the engine where there is a recording. Comes back only with the reason why the command could not be started.
-pub fn supervise(engine: libc::pid_t, exec: &Exec, recording: Option<&Recording>) -> io::Error {
+pub fn supervise(
+    engine: libc::pid_t,
+    exec: &Exec,
+    sandbox: Option<&Prepared>,
+    recording: Option<&Recording>,
+) -> io::Error {
     // SAFETY: only system calls, without a lock or an allocation, as it must be after a fork of many threads.
     unsafe {
         let mut all = mem::zeroed::<libc::sigset_t>();
@@ -64,7 +72,8 @@ pub fn supervise(engine: libc::pid_t, exec: &Exec, recording: Option<&Recording>
         libc::sigfillset(&mut all);
         libc::sigprocmask(libc::SIG_SETMASK, &all, &mut before);
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
-        let mut start = Start { supervisor: libc::getpid(), mask: before, exec, streams: None, error: 0 };
+        let mut start =
+            Start { supervisor: libc::getpid(), mask: before, exec, sandbox, streams: None, error: 0 };
         let supervisor = |command, recorder| Supervisor {
             command,
             status: None,
@@ -105,6 +114,8 @@ struct Start<'a> {
     supervisor: libc::pid_t,
     mask: libc::sigset_t,
     exec: &'a Exec,
+    /// What it is confined to.
+    sandbox: Option<&'a Prepared>,
     /// Where it writes to, if not to the engine.
     streams: Option<[libc::c_int; 2]>,
     error: i32,
@@ -126,7 +137,8 @@ unsafe fn begin(start: &mut Start<'_>) -> io::Result<libc::pid_t> {
         if stack == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let spaces = start.sandbox.map_or(0, Prepared::flags);
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | spaces;
         let given = ptr::from_mut(start).cast();
         let command = libc::clone(become_command, stack.byte_add(STACK), flags, given);
         let failed = io::Error::last_os_error();
@@ -149,13 +161,21 @@ extern "C" fn become_command(given: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `begin` gives its own `Start`, and waits; only system calls are made.
     unsafe {
         let start = given.cast::<Start<'_>>();
-        libc::setpgid(0, 0);
+        match (*start).sandbox {
+            Some(sandbox) if sandbox.own_session() => libc::setsid(),
+            _ => libc::setpgid(0, 0),
+        };
         if let Some([out, err]) = (*start).streams {
             libc::dup2(out, 1);
             libc::dup2(err, 2);
         }
         // Descriptors are marked, not closed: the supervisor's copies are others.
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        if let Some(Err(error)) = (*start).sandbox.map(|sandbox| sandbox.enter()) {
+            ptr::write_volatile(&mut (*start).error, error);
+            libc::_exit(127)
+        }
+        // Set last: a change of privileges takes it back.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         let error = if libc::getppid() == (*start).supervisor {
             libc::sigprocmask(libc::SIG_SETMASK, &(*start).mask, ptr::null_mut());

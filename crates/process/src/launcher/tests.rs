@@ -161,3 +161,29 @@ async fn without_its_supervisor_a_command_does_not_go_on() {
     group.kill_escaped();
     assert_eq!(rest(&mut pipes).await, "");
 }
+
+/// What a command in the full sandbox says, and how it ends.
+async fn confined(script: &str, root: &std::path::Path) -> (String, Option<i32>) {
+    let confinement = Confinement::full(root, &[], convoke_sandbox::Network::Closed);
+    let mut command = sh(&format!("exec 2>&1; {script}"));
+    command.current_dir(root).env("PATH", "/usr/bin:/bin");
+    let launcher = Launcher::new("test", OnDrop::Kill);
+    let started = launcher.start_confined(command, &confinement, None, std::future::pending(), |_| {}).await;
+    let (mut group, mut pipes) = started.unwrap().unwrap();
+    let said = rest(&mut pipes).await;
+    group.leader_ends().await;
+    (said, group.reap().unwrap().code())
+}
+
+#[tokio::test]
+async fn a_confined_command_writes_below_its_root_and_nowhere_else() {
+    let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let there = outside.path().join("x");
+    let script = format!(
+        "echo in >in && cat in; echo out >{}; cat /etc/hostname >/dev/null && exit 3",
+        there.display()
+    );
+    let (said, code) = confined(&script, root.path()).await;
+    assert!(said.starts_with("in\n") && said.contains("x: "), "{said}");
+    assert_eq!((code, there.exists()), (Some(3), false), "{said}");
+}
