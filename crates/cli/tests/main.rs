@@ -30,6 +30,7 @@ mod goal_interruptions;
 mod goal_mistakes;
 mod goal_plans;
 mod goals;
+mod hands;
 mod kill;
 mod kill_goal;
 mod kill_pipeline;

@@ -29,4 +29,4 @@ pub use listing::{Entry, Walk, Walked};
 pub use place::Place;
 pub use reading::{Found, Kind, is_binary};
 pub use refusal::Refusal;
-pub use root::Root;
+pub use root::{Root, Standing};

@@ -5,7 +5,7 @@ use crate::system::{Links, open_beneath, path_of};
 use crate::{Place, Refusal};
 use convoke_model::protected;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, open};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
@@ -105,5 +105,72 @@ impl Root {
             true => Err(Refusal::Secret { path: place.as_str().to_owned() }),
             false => Ok(()),
         }
+    }
+}
+
+/// What stands at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing.
+    Nothing,
+    /// A file.
+    File {
+        /// Names that it has; more than one is a hard link.
+        names: u64,
+    },
+    /// A folder.
+    Folder,
+    /// A symbolic link that was not followed.
+    Link,
+    /// Anything else.
+    Special,
+}
+
+impl Root {
+    /// What is out of reach wherever it lies.
+    pub fn hidden(&self) -> &[PathBuf] {
+        &self.hidden
+    }
+
+    /// Where a path leads and what stands there, links on its way followed as far as they stay beneath; the last of them only if
+    /// that is wanted. `None` where it leads out, or cannot be told.
+    pub fn resolve(&self, given: &str, follows_last: bool) -> Option<(Place, Standing)> {
+        let path = self.relative(given).ok()?;
+        if follows_last && let Ok(found) = open_beneath(self.folder(), path, OFlags::PATH, Links::Beneath) {
+            let standing = standing(&rustix::fs::fstat(&found).ok()?);
+            return Some((self.place_of(found.as_fd(), given).ok()?, standing));
+        }
+        let place = self.place(given).ok()?;
+        if place.is_root() {
+            return Some((place, Standing::Folder));
+        }
+        let trimmed = path.trim_end_matches('/');
+        let (above, name) = trimmed.rsplit_once('/').unwrap_or((".", trimmed));
+        let above = if above.is_empty() { "." } else { above };
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let folder = match open_beneath(self.folder(), above, flags, Links::Beneath) {
+            Ok(folder) => folder,
+            // Nothing is there, nor above it: then it is what it is called.
+            Err(Errno::NOENT) => return Some((place, Standing::Nothing)),
+            Err(_) => return None,
+        };
+        let lies = self.place_of(folder.as_fd(), given).ok()?;
+        let lies = Place::of(&format!("{}/{name}", lies.as_str()), Path::new("/")).ok()?;
+        match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Some((lies, Standing::Nothing)),
+            Err(_) => None,
+            // A link that is to be followed and leads nowhere beneath.
+            Ok(stat) if follows_last && standing(&stat) == Standing::Link => None,
+            Ok(stat) => Some((lies, standing(&stat))),
+        }
+    }
+}
+
+fn standing(stat: &rustix::fs::Stat) -> Standing {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Standing::File { names: stat.st_nlink },
+        FileType::Directory => Standing::Folder,
+        FileType::Symlink => Standing::Link,
+        _ => Standing::Special,
     }
 }

@@ -176,3 +176,24 @@ impl Drop for Staged<'_> {
         }
     }
 }
+
+impl Root {
+    /// Opens a file to be written as it comes, emptied or at its end: for streams, which have no whole. It is made if it is not there.
+    pub fn open_to_write(&self, place: &Place, appends: bool) -> Result<File, Refusal> {
+        let target = self.target(place, false)?;
+        let refused = |error| Refusal::of(place.as_str(), error);
+        let (_, name) = place.split();
+        let how = if appends { OFlags::APPEND } else { OFlags::TRUNC };
+        let flags =
+            OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | how;
+        let made = if target.now.is_none() { OFlags::CREATE } else { OFlags::empty() };
+        let file = openat(&target.folder, name, flags | made, Mode::from_raw_mode(0o666)).map_err(refused)?;
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&file).map_err(refused)?.st_mode);
+        match kind {
+            FileType::RegularFile => Ok(File::from(file)),
+            other => {
+                Err(Refusal::Special { path: place.as_str().to_owned(), kind: crate::reading::word(other) })
+            }
+        }
+    }
+}

@@ -1,5 +1,7 @@
 use super::*;
+use crate::Standing;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use tempfile::TempDir;
@@ -183,6 +185,46 @@ fn changes_are_made_all_or_none() {
         (world.names("src").len(), fs::read(world.path("a/b/new.txt")).unwrap()),
         (0, b"new".to_vec())
     );
+}
+
+#[test]
+fn a_path_is_resolved_to_where_it_lies() {
+    let world = world();
+    symlink("src", world.path("inside")).unwrap();
+    symlink("src/main.rs", world.path("file")).unwrap();
+    symlink("../other", world.path("out")).unwrap();
+    let resolved = |path: &str, follows: bool| {
+        world.root.resolve(path, follows).map(|(place, standing)| (place.as_str().to_owned(), standing))
+    };
+    let at = |place: &str, standing| Some((place.to_owned(), standing));
+    let file = Standing::File { names: 1 };
+    assert_eq!(resolved("inside/main.rs", true), at("src/main.rs", file));
+    assert_eq!(resolved("inside/main.rs", false), at("src/main.rs", file));
+    assert_eq!(resolved("file", true), at("src/main.rs", file));
+    assert_eq!(resolved("file", false), at("file", Standing::Link));
+    assert_eq!(resolved("inside/new", false), at("src/new", Standing::Nothing));
+    assert_eq!(resolved("missing/deep/new", false), at("missing/deep/new", Standing::Nothing));
+    assert_eq!(resolved(".", true), at(".", Standing::Folder));
+    for outside in ["out/secret.txt", "../other", "/etc/passwd", "out/../repo"] {
+        assert_eq!((resolved(outside, true), resolved(outside, false)), (None, None), "{outside}");
+    }
+    assert_eq!((resolved("out", true), resolved("out", false)), (None, at("out", Standing::Link)));
+}
+
+#[test]
+fn a_stream_is_written_where_a_file_may_be() {
+    let world = world();
+    let open = |name: &str, appends| world.root.open_to_write(&world.root.place(name)?, appends);
+    let write =
+        |name: &str, appends, text: &str| open(name, appends).unwrap().write_all(text.as_bytes()).unwrap();
+    write("log", false, "one");
+    write("log", false, "1");
+    write("log", true, "2");
+    assert_eq!(fs::read(world.path("log")).unwrap(), b"12");
+    symlink("../other/secret.txt", world.path("out")).unwrap();
+    for name in ["out", ".env", ".git/config", "../x", "missing/x", "src"] {
+        assert!(open(name, true).is_err(), "{name}");
+    }
 }
 
 #[test]

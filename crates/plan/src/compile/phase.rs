@@ -20,7 +20,7 @@ const HARD_FAILURES: u32 = 3;
 impl<'a> Builder<'a> {
     /// What a phase does.
     pub(super) fn phase(&mut self, step: &source::Step, phase: &source::PhaseStep) -> Phase {
-        let worker = self.worker(step, "try", &phase.worker, self.shares());
+        let worker = self.worker(step, "try", &phase.worker, &phase.clearance, self.shares());
         let caps = self.caps;
         let max_depth = caps.depth(phase.max_depth);
         Phase {
@@ -63,7 +63,8 @@ impl<'a> Builder<'a> {
             let worker = match (&role.worker, known) {
                 (_, Some(worker)) => worker,
                 (Some(worker), None) => {
-                    self.worker(step, &format!("child_{}", persona.replace('.', "_")), worker, false)
+                    let what = format!("child_{}", persona.replace('.', "_"));
+                    self.worker(step, &what, worker, &role.clearance, false)
                 }
                 (None, None) => unreachable!("personas were checked"),
             };
@@ -85,6 +86,7 @@ impl<'a> Builder<'a> {
         step: &source::Step,
         what: &str,
         worker: &source::Worker,
+        cleared: &source::Clearance,
         changes_project: bool,
     ) -> NodeIx {
         let schema = Some(contract(changes_project));
@@ -93,7 +95,8 @@ impl<'a> Builder<'a> {
             source::WorkerKind::Agent(agent) => {
                 let mut agent = self.agent(agent, worker.common.retry.as_ref());
                 // Also a persona without tools is judged by what there is: a call of it is a violation.
-                let servers = own::with_own(&self.servers, agent.settings.tools.as_deref());
+                let servers =
+                    own::with_own_of_persona(&self.servers, agent.settings.tools.as_deref(), cleared);
                 let settings = AgentSettings {
                     schema,
                     raw: false,

@@ -10,11 +10,11 @@ use crate::diagnostic::Diagnostic;
 use crate::source::own_tools;
 use crate::source::settings::McpServer;
 use crate::source::text::Spanned;
-use crate::source::workflow::{Entry, Step, ToolStep};
+use crate::source::workflow::{Clearance, Entry, Step, ToolStep};
 use crate::suggest;
 use convoke_model::{
-    OWN_GROUPS, OWN_SERVER, OwnEntry, Server, Servers, Transport, named_in_full, own_entry, own_tool,
-    own_tools as all,
+    OWN_GROUPS, OWN_SERVER, OwnEntry, SHELL_TOOL, Server, Servers, Transport, named_in_full, own_entry,
+    own_tool, own_tools as all,
 };
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -51,6 +51,23 @@ pub(in crate::compile) fn with_own(servers: &Arc<Servers>, tools: Option<&[Strin
     Arc::new(std::iter::once(own).chain(others).collect())
 }
 
+/// The servers of a persona's worker. Where lists of it name tools of ours, all of ours stand behind its contract: a call of one that
+/// it does not admit is a violation and no mistake.
+pub(in crate::compile) fn with_own_of_persona(
+    servers: &Arc<Servers>,
+    tools: Option<&[String]>,
+    clearance: &Clearance,
+) -> Arc<Servers> {
+    let Some(entries) = tools else { return servers.clone() };
+    let stated = clearance.allow.iter().flatten().chain(&clearance.ban).map(|name| &name.value);
+    let is_ours = |entry: &String| matches!(own_entry(entry), OwnEntry::Tools { bare: false, .. });
+    if !entries.iter().chain(stated).any(is_ours) {
+        return servers.clone();
+    }
+    let own = (OWN_SERVER.to_owned(), own_server(all().map(str::to_owned).collect()));
+    Arc::new(std::iter::once(own).chain((**servers).clone()).collect())
+}
+
 /// Our server, with these tools.
 pub(in crate::compile) fn own_server(tools: Vec<String>) -> Server {
     Server { transport: Transport::Own { policies: Vec::new() }, timeout: None, tools: Some(tools) }
@@ -69,7 +86,8 @@ pub(in crate::compile) fn is_called(tool: &ToolStep) -> bool {
 /// A step that calls a tool of ours that there is not.
 pub(in crate::compile) fn wrong_call(step: &Step, tool: &ToolStep) -> Option<Diagnostic> {
     let wanted = tool.tool.as_ref()?;
-    let names: Vec<&str> = all().collect();
+    // Which commands run is written down as scripts; the shell is for those that agents choose.
+    let names: Vec<&str> = all().filter(|name| *name != SHELL_TOOL).collect();
     if names.contains(&wanted.value.as_str()) {
         return None;
     }
@@ -118,7 +136,8 @@ fn shadowed(name: &Spanned<String>, declared: &Declared) -> Option<Diagnostic> {
     };
     let is_group = OWN_GROUPS.contains(&name.value.as_str());
     let is_open = |entry: &Entry<McpServer>| entry.value.tools.iter().any(|tool| tool.value == "*");
-    let mut may_be_meant = declared.iter().filter(|(server, entry)| match is_group {
+    let others = declared.iter().filter(|(server, _)| *server != OWN_SERVER);
+    let mut may_be_meant = others.filter(|(server, entry)| match is_group {
         true => **server == name.value,
         false => is_open(entry),
     });
