@@ -606,7 +606,12 @@ agents:
     let run = detached(&world, "w.yaml");
     let served = Served::over(&world);
     assert_eq!(only_question(&served)["text"], hostile);
-    for path in ["/inbox", &format!("/runs/{run}"), &format!("/runs/{run}/task?task=ask"), &format!("/runs/{run}/events")] {
+    for path in [
+        "/inbox",
+        &format!("/runs/{run}"),
+        &format!("/runs/{run}/task?task=ask"),
+        &format!("/runs/{run}/events"),
+    ] {
         let body = served.get(path).is(200).body;
         assert_eq!(body.chars().find(|c| is_control(*c) && *c != '\n'), None, "{path}: {body:?}");
     }

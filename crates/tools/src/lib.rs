@@ -18,8 +18,8 @@ mod programs;
 mod silence;
 mod surviving;
 
-pub use builtin::{Hands, NoShell, Shell};
 pub use beside::start_beside;
+pub use builtin::{Hands, NoShell, Shell};
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
 pub use convoke_process::{

@@ -1,8 +1,8 @@
 //! A server under test and a client that sends what it is told, also what no browser would.
 
-use convoke_model::is_control;
 use crate::support::World;
 use crate::support::process::{PATIENCE, Process};
+use convoke_model::is_control;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -45,7 +45,7 @@ impl<'a> Builder<'a> {
         let worker = role.worker.as_ref().expect("a persona that resolves has a worker");
         ResolverRole {
             persona: role.persona.value.as_str().into(),
-            worker: self.worker(step, "resolve", worker, false),
+            worker: self.worker(step, "resolve", worker, &role.clearance, false),
             clearance: clearance(&role.clearance),
         }
     }

@@ -79,7 +79,11 @@ async fn a_command_is_started_or_taken_back_and_never_both() {
             if looks < 0 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
         });
         match spawner
-            .start_unless(Order { command, sandbox: None, recording: None, outlives: false, until: None }, later, |_| {})
+            .start_unless(
+                Order { command, sandbox: None, recording: None, outlives: false, until: None },
+                later,
+                |_| {},
+            )
             .await
             .unwrap()
         {

@@ -234,7 +234,11 @@ fn options(ask: &Ask, follows: &Consequences) -> Vec<QuestionOption> {
             stated("fail", "Take it as failed", "the step fails, and its routes decide"),
         ],
         Ask::Approval { .. } => {
-            let because = stated("deny-because", "Do not make it, and tell the agent why", "the agent is told and goes on");
+            let because = stated(
+                "deny-because",
+                "Do not make it, and tell the agent why",
+                "the agent is told and goes on",
+            );
             vec![
                 stated("approve", "Make it, once", "the call is made, and the agent goes on"),
                 stated(
