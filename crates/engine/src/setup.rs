@@ -141,13 +141,12 @@ pub fn prepare(setup: Setup) -> Result<(Run, Handle, Watch), EngineError> {
     let lease = setup.capacity.as_ref().map(|shares| shares.time_to_live);
     let client = client(setup.capacity, &handle)?;
     let tenure = Arc::new(Tenure::new(writer.clone(), lease));
-    let watched = Some(watchers.clone());
     let run = Run {
         core,
         attempts: Attempts::new(
             setup.executor,
             handle.clone(),
-            watched,
+            Some(watchers.clone()),
             writer.clone(),
             tenure.clone(),
             client.clone(),

@@ -4,6 +4,7 @@
 //! all, and of those that end alike only what begins with the first tag (`tail`), once for all. Errors are led back to
 //! the text as it was written: what fails is rendered again as a whole.
 
+use convoke_model::excerpt::clipped;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -379,10 +380,7 @@ fn tag_around(text: &str, range: Option<Range<usize>>) -> &str {
 /// Long tags are cut: the range says where to look.
 fn shortened(text: &str) -> String {
     const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    clipped(text, MOST)
 }
 
 /// Takes bytes up to a bound.

@@ -3,6 +3,7 @@
 //! A stream's file begins with the number of bytes that were written in all. Then comes the beginning of the stream, so many bytes
 //! at most, and then a ring of the same length with its end. Damage is an error, never another result.
 
+use convoke_model::fnv;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
@@ -68,7 +69,7 @@ impl Recorded {
         let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let half = |at: usize| Some(i32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let is_whole =
-            bytes.len() == LENGTH && bytes.starts_with(MAGIC) && word(40)? == checksum(&bytes[..40]);
+            bytes.len() == LENGTH && bytes.starts_with(MAGIC) && word(40)? == fnv(bytes[..40].iter().copied());
         is_whole.then_some(())?;
         Some(Recorded {
             status: half(8)?,
@@ -94,7 +95,7 @@ impl Recorded {
         bytes[16..24].copy_from_slice(&totals[0].to_le_bytes());
         bytes[24..32].copy_from_slice(&totals[1].to_le_bytes());
         bytes[32..40].copy_from_slice(&half.to_le_bytes());
-        let sum = checksum(&bytes[..40]);
+        let sum = fnv(bytes[..40].iter().copied());
         bytes[40..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
@@ -125,14 +126,6 @@ impl Recorded {
         tail.extend(read(half, oldest)?);
         Ok((head, tail, rest - half))
     }
-}
-
-/// FNV-1a, which needs neither memory nor a table. Written here once more: the supervisor is a small program of its own within the
-/// process, and this crate depends on none of ours for one line (`convoke_model::fnv` is the same).
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 fn damaged(why: &str) -> io::Error {

@@ -102,8 +102,8 @@ fn text(name: &str, field: &OutputField, suffix: &str) -> String {
     if let Some(least) = field.min_length.map(|least| least as usize).filter(|least| length < *least) {
         text.extend(" and so on".chars().cycle().take(least - length));
     }
-    match field.max_length.and_then(|most| text.char_indices().nth(most as usize)) {
-        Some((at, _)) => text[..at].to_owned(),
+    match field.max_length {
+        Some(most) => first_chars(&text, most as usize).to_owned(),
         None => text,
     }
 }

@@ -1,5 +1,6 @@
 //! `wordwrap`, as Python's `textwrap` does it.
 
+use convoke_model::excerpt::place_of;
 use minijinja::value::Value;
 use minijinja::{Error, State};
 
@@ -73,7 +74,7 @@ impl Shape {
             return;
         }
         let space = room.max(usize::from(current.is_empty()));
-        let mut cut = at_character(piece, space);
+        let mut cut = place_of(piece, space);
         if self.hyphens {
             let head = &piece[..cut];
             let last = head.rfind('-').filter(|at| head[..*at].contains(|c| c != '-'));
@@ -108,11 +109,6 @@ impl Shape {
 fn length_within(text: &str, most: usize) -> Option<usize> {
     let count = text.chars().take(most.saturating_add(1)).count();
     (count <= most).then_some(count)
-}
-
-/// Where the character with this number begins, or the end.
-fn at_character(text: &str, number: usize) -> usize {
-    text.char_indices().nth(number).map_or(text.len(), |(at, _)| at)
 }
 
 /// `well-known` as `well-` and `known`: a break is allowed after a hyphen between letters.
