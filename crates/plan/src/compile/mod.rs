@@ -145,6 +145,9 @@ pub fn renew(plan: &mut Plan, options: &Options) {
         provider::ask_only(plan, &provider::addressed(options, chosen.clone()));
     }
     plan.bound_by(&options.caps);
+    if let Some(stated) = &options.approvals {
+        agent::ask_about_more(plan, stated);
+    }
     settle(plan, options);
 }
 
