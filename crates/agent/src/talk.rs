@@ -309,15 +309,15 @@ impl Talk<'_> {
         let approver = Approver {
             toolbox: self.toolbox,
             asker: self.assignment.into(),
-            settings: &self.call.settings,
-            contract: self.contract,
-            offer: premise.offer,
+            servers: &self.call.settings.servers,
+            approvals: self.contract.map_or(&self.call.settings.approvals, |contract| &contract.approvals),
+            listed: self.call.settings.tools.as_deref().unwrap_or_default(),
             folder: self.folder(),
             remembered: &self.assignment.remembered,
             was_cut_off: going.was_cut_off,
         };
         let Looks { clearances, asked, remembered, notes } =
-            approver.look(going.conversation.calls(), &going.conversation).await;
+            approver.look(going.conversation.calls(), premise.offer, &going.conversation).await;
         if asked.is_empty() {
             going.conversation.rule(remembered);
             going.clearances = Some(clearances);
@@ -328,7 +328,7 @@ impl Talk<'_> {
                 .keep_to_contract(going.conversation.calls())
                 .await
                 .map_err(|failure| self.named(failure))?;
-            let within = approver.approvals().within().as_millis() as u64;
+            let within = approver.approvals.within().as_millis() as u64;
             let prompt =
                 approving::question(&self.assignment.step, &self.assignment.task, &self.call.prompt, &asked);
             going.conversation.ask_approval(prompt, asked, within);

@@ -4,6 +4,7 @@
 
 mod addresses;
 mod answers;
+mod approvals;
 mod bad_input;
 mod budgets;
 mod capacity;

@@ -23,7 +23,6 @@ pub const NAMES: &[&str] = &[
     "agent.tools.settled",
     "agent.turn.before_record",
     "agent.turn.recorded",
-    "answer.before_alike",
     "answer.before_send",
     "answer.looked_at",
     "answer.sent",

@@ -228,6 +228,8 @@ pub mod reason {
     pub const NEVER_STARTED: &str = "never_started";
     /// A worker called a tool that its contract does not admit.
     pub const TOOL_NOT_ALLOWED: &str = "tool_not_allowed";
+    /// A person did not allow the call of a tool step, or it was refused.
+    pub const CALL_DENIED: &str = "call_denied";
     /// A model that the contract does not name was to answer.
     pub const MODEL_NOT_ALLOWED: &str = "model_not_allowed";
     /// Work in a workspace contradicts what the target branch got meanwhile.

@@ -12,8 +12,8 @@ use super::risk::{self, Looked, Risk};
 use crate::{Asker, Conversation, Offer, Review, Tool, ToolCall, Toolbox};
 use convoke_model::excerpt::clipped;
 use convoke_model::{
-    AgentSettings, Approvals, AskedCall, Contract, Digest, JsonText, Ruling, Server, TaskId, Transport,
-    Verdict, canonical_json, visible_json, visible_text,
+    Approvals, AskedCall, Digest, JsonText, Ruling, Server, Servers, TaskId, Transport, Verdict,
+    canonical_json, visible_json, visible_text,
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -52,9 +52,11 @@ pub(crate) struct Looks {
 pub(crate) struct Approver<'a> {
     pub toolbox: &'a dyn Toolbox,
     pub asker: Asker<'a>,
-    pub settings: &'a AgentSettings,
-    pub contract: Option<&'a Contract>,
-    pub offer: &'a Offer,
+    pub servers: &'a Servers,
+    /// What is stated about approvals.
+    pub approvals: &'a Approvals,
+    /// The entries by which a file lists tools.
+    pub listed: &'a [String],
     /// Where the agent works.
     pub folder: Option<&'a str>,
     /// The plans of calls that are allowed for the rest of the run.
@@ -64,19 +66,31 @@ pub(crate) struct Approver<'a> {
 }
 
 /// What was found about one call.
-enum Look {
+pub(crate) enum Look {
+    /// What may become of it is known.
     Clear(Clearance),
+    /// A person must decide it first.
     Ask(AskedCall),
+    /// A person has allowed it for the rest of the run: the ruling, and the arguments as they are bound.
     Remembered(Ruling, JsonText),
+    /// Nobody is asked though there are these reasons to.
     Waived(Vec<String>),
 }
 
 impl Approver<'_> {
     /// Looks at every call of a turn.
-    pub async fn look(&self, calls: &[ToolCall], conversation: &Conversation) -> Looks {
+    pub async fn look(&self, calls: &[ToolCall], offer: &Offer, conversation: &Conversation) -> Looks {
         let turn = conversation.turn_name();
         let looking = calls.iter().enumerate();
-        let looking = looking.map(|(at, call)| self.look_at((&turn, at), call, conversation.ruling(at)));
+        let looking = looking.map(|(at, call)| {
+            let (turn, ruling) = (&turn, conversation.ruling(at));
+            async move {
+                match offer.find(&call.name) {
+                    Some(tool) => self.look_at((turn, at), tool, &call.arguments, ruling).await,
+                    None => Look::Clear(Clearance::Free),
+                }
+            }
+        });
         let mut looks = Looks::default();
         for (at, (look, call)) in join_all(looking).await.into_iter().zip(calls).enumerate() {
             let clearance = match look {
@@ -108,18 +122,24 @@ impl Approver<'_> {
         looks
     }
 
-    async fn look_at(&self, place: (&str, usize), call: &ToolCall, ruling: Option<&Ruling>) -> Look {
-        let Some(tool) = self.offer.find(&call.name) else { return Look::Clear(Clearance::Free) };
+    /// Looks at one call: a turn, and a place in it.
+    pub async fn look_at(
+        &self,
+        place: (&str, usize),
+        tool: &Tool,
+        arguments: &JsonText,
+        ruling: Option<&Ruling>,
+    ) -> Look {
         // Such a call is not made again, and a ruling on it is used up.
         if self.was_cut_off && (!tool.repeatable || ruling.is_some()) {
             return Look::Clear(match ruling {
-                Some(ruling) if ruling.verdict.allows() => Clearance::Approved(call.arguments.clone()),
+                Some(ruling) if ruling.verdict.allows() => Clearance::Approved(arguments.clone()),
                 Some(ruling) => Clearance::Denied(refusal(ruling)),
                 None => Clearance::Free,
             });
         }
-        let arguments = JsonText::parse(visible_json(&call.arguments.value())).expect("it is JSON");
-        let review = self.toolbox.review(self.asker, &self.settings.servers, tool, &arguments).await;
+        let arguments = JsonText::parse(visible_json(&arguments.value())).expect("it is JSON");
+        let review = self.toolbox.review(self.asker, self.servers, tool, &arguments).await;
         let plan = self.plan(tool, &arguments, &review);
         let hash = self.hash(plan, place);
         if let Some(ruling) = ruling {
@@ -129,7 +149,7 @@ impl Approver<'_> {
             tool,
             arguments: &arguments,
             review: &review,
-            approvals: self.approvals(),
+            approvals: self.approvals,
             is_listed: self.is_listed(tool),
         };
         match risk::judge(looked) {
@@ -152,21 +172,15 @@ impl Approver<'_> {
         }
     }
 
-    /// What is stated about approvals: the contract's, where there is one.
-    pub fn approvals(&self) -> &Approvals {
-        self.contract.map_or(&self.settings.approvals, |contract| &contract.approvals)
-    }
-
     /// Whether a file lists the tool by its name: among the tools of the agent, or among those of its server.
     fn is_listed(&self, tool: &Tool) -> bool {
-        let of_agent = self.approvals().listed.as_deref().or(self.settings.tools.as_deref());
+        let of_agent = self.approvals.listed.as_deref().unwrap_or(self.listed);
         let of_server = self.server(tool).and_then(|server| server.tools.as_deref());
-        risk::is_listed(of_agent.unwrap_or_default(), tool)
-            || of_server.is_some_and(|names| names.contains(&tool.name))
+        risk::is_listed(of_agent, tool) || of_server.is_some_and(|names| names.contains(&tool.name))
     }
 
     fn server(&self, tool: &Tool) -> Option<&Server> {
-        self.settings.servers.get(&tool.server)
+        self.servers.get(&tool.server)
     }
 
     fn asked(&self, tool: &Tool, arguments: &JsonText, review: &Review, reasons: Vec<String>) -> AskedCall {
@@ -222,6 +236,9 @@ pub(crate) fn question(step: &str, task: &TaskId, prompt: &str, asked: &[(usize,
         [(_, call)] => format!("call `{}`", call.tool),
         _ => format!("make {} calls", asked.len()),
     };
+    if prompt.trim().is_empty() {
+        return format!("The step `{step}` (task `{task}`) wants to {what}.");
+    }
     let context = visible_text(&clipped(prompt.trim(), CONTEXT));
     format!("The agent `{step}` (task `{task}`) wants to {what}. It was asked:\n{context}")
 }
@@ -245,7 +262,7 @@ fn under(ruling: &Ruling, hash: Digest, review: &Review, arguments: JsonText) ->
 }
 
 /// What the model is told of a call that a person did not allow.
-fn refusal(ruling: &Ruling) -> String {
+pub(crate) fn refusal(ruling: &Ruling) -> String {
     match (ruling.verdict, &ruling.words) {
         (Verdict::Expired, _) => "nobody allowed it in time, which counts as a refusal".to_owned(),
         (_, Some(words)) if !words.trim().is_empty() => format!("a person refused it: {words}"),

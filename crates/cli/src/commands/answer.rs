@@ -100,7 +100,6 @@ fn answer_alike(
         };
         let (by, from) = (stored::user(), stored::source(AnswerOrigin::Command));
         let shown = Some(ask.shown());
-        failpoint!("answer.before_alike");
         match (Submission { state, run, question, shown, by: &by, from }).send(answer)? {
             Ok(()) => answered += 1,
             Err(refused) => console.conclude(&refused.words(run, &gate)),

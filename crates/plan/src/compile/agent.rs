@@ -2,7 +2,7 @@
 
 use super::build::Builder;
 use super::{own, servers};
-use crate::plan::{Agent, Text};
+use crate::plan::{Agent, Kind, Plan, Text};
 use crate::source::Spanned;
 use crate::source::capability::capabilities;
 use crate::source::declared;
@@ -116,6 +116,16 @@ impl Builder<'_> {
                 Some(common(&own, &usual).into_iter().map(|(_, entry)| entry).collect())
             }
             (own, usual) => Some(own.or(usual)?.into_iter().map(str::to_owned).collect()),
+        }
+    }
+}
+
+/// What is configured now about approvals holds too, where that is stricter than what the plan says.
+pub(super) fn ask_about_more(plan: &mut Plan, stated: &Approvals) {
+    for node in plan.workflows.iter_mut().flat_map(|workflow| &mut workflow.nodes) {
+        if let Kind::Agent(agent) = &mut node.kind {
+            let settings = Arc::make_mut(&mut agent.settings);
+            settings.approvals = std::mem::take(&mut settings.approvals).strictest(stated);
         }
     }
 }

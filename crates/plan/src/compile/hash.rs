@@ -202,8 +202,10 @@ fn kind_fields(kind: &mut Value) -> &mut Map<String, Value> {
     inside.and_then(Value::as_object_mut).expect("every kind is written as a map in a map")
 }
 
-/// What bounds an agent, and what helps it to answer at all: an answer that came is as good under other bounds.
-const LIMITS: [&str; 8] = [
+/// What bounds an agent, what a person is asked about, and what helps it to answer at all: an answer that came is as good under
+/// other bounds.
+const LIMITS: [&str; 9] = [
+    "approvals",
     "request_timeout",
     "phase_timeouts",
     "session_timeout",

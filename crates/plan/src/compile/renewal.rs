@@ -2,6 +2,7 @@
 //!
 //! Here and nowhere else is a finished plan changed. What was asked stays as it was, so finished tasks stay finished.
 
+use super::agent;
 use super::{Options, provider, settle};
 use crate::plan::{Kind, Plan};
 use convoke_model::Written;
@@ -14,6 +15,9 @@ pub fn renew(plan: &mut Plan, options: &Options) {
         provider::ask_only(plan, &provider::addressed(options, chosen.clone()));
     }
     plan.bound_by(&options.caps);
+    if let Some(stated) = &options.approvals {
+        agent::ask_about_more(plan, stated);
+    }
     settle(plan, options);
 }
 

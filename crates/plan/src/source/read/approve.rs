@@ -15,6 +15,10 @@ pub fn approve(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Optio
     let node = &fields.take(key)?.value;
     match &node.value {
         Value::Scalar(_) if is_switch(node) && fields.has("plan_only") => None,
+        Value::Scalar(_) if is_switch(node) => {
+            cx.wrong_type(node, fields.of(key), "none, high-risk, all, a list of tools or a mapping");
+            None
+        }
         Value::Scalar(_) => {
             let word = cx.choice(node, fields.of(key), <ApprovalLevel as Words>::WORDS)?;
             ApprovalLevel::from_word(word.value).map(Approvals::of)
