@@ -2,8 +2,7 @@
 //!
 //! Here and nowhere else is a finished plan changed. What was asked stays as it was, so finished tasks stay finished.
 
-use super::agent;
-use super::{Options, provider, settle};
+use super::{Options, agent, provider, settle};
 use crate::plan::{Kind, Plan};
 use convoke_model::Written;
 use std::sync::Arc;

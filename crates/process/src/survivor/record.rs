@@ -68,8 +68,9 @@ impl Recorded {
     fn of(bytes: &[u8]) -> Option<Recorded> {
         let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let half = |at: usize| Some(i32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let is_whole =
-            bytes.len() == LENGTH && bytes.starts_with(MAGIC) && word(40)? == fnv(bytes[..40].iter().copied());
+        let is_whole = bytes.len() == LENGTH
+            && bytes.starts_with(MAGIC)
+            && word(40)? == fnv(bytes[..40].iter().copied());
         is_whole.then_some(())?;
         Some(Recorded {
             status: half(8)?,
