@@ -1,7 +1,7 @@
 //! What the attempts of a task were allowed to do and use: their contracts, with the tools that were settled.
 
 use super::InspectedRun;
-use convoke_model::{Allowance, Budget, Contract, Event, Stamped, TaskId};
+use convoke_model::{Allowance, Approvals, Budget, Contract, Event, Stamped, TaskId};
 use serde_json::{Value, json};
 
 impl InspectedRun {
@@ -83,12 +83,15 @@ fn tools(contract: &Contract) -> String {
 
 /// Which calls a person must allow, where it has tools.
 fn asked(contract: &Contract) -> Option<String> {
-    let approvals = &*contract.approvals;
+    let words = approvals_in_words(&contract.approvals);
+    (!contract.allows_nothing()).then(|| format!("approvals: {words}"))
+}
+
+/// Which calls a person must allow.
+pub(super) fn approvals_in_words(approvals: &Approvals) -> String {
     let named = listed("and in any case", &approvals.tools).map(|named| format!(", {named}"));
     let within = approvals.within_ms.map(|ms| format!(", within {} s", ms as f64 / 1000.0));
-    let words =
-        format!("{}{}{}", approvals.level.word(), named.unwrap_or_default(), within.unwrap_or_default());
-    (!contract.allows_nothing()).then(|| format!("approvals: {words}"))
+    format!("{}{}{}", approvals.level.word(), named.unwrap_or_default(), within.unwrap_or_default())
 }
 
 fn limits(contract: &Contract) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Prompts are not stored: the same plan and the same events give the same text.
 
+use super::contract::approvals_in_words;
 use crate::changes;
 use crate::stored::Stored;
 use convoke_journal::StateDir;
@@ -24,12 +25,19 @@ pub fn rendered(state: &StateDir, stored: &Stored, task: &TaskId) -> Option<Valu
     let outputs = StoredOutputs(&blob);
     let assignment = scheduler.view(&outputs).assignment(scheduler.find(task)?).ok()?;
     Some(match assignment.work {
-        Work::Agent(call) => json!({
-            "provider": call.settings.provider.name,
-            "model": call.model,
-            "system": call.system,
-            "prompt": call.prompt,
-        }),
+        Work::Agent(call) => {
+            let mut asked = json!({
+                "provider": call.settings.provider.name,
+                "model": call.model,
+                "system": call.system,
+                "prompt": call.prompt,
+            });
+            let approvals = &call.settings.approvals;
+            if !approvals.is_default() {
+                asked["approvals"] = json!(approvals_in_words(approvals));
+            }
+            asked
+        }
         Work::Program(call) => json!({
             "provider": call.agent.settings.provider.name,
             "model": call.agent.model,
