@@ -231,7 +231,7 @@ fn a_time_namespace_of_its_own_fires_no_timer() {
 /// The owner's clock does not jump, so neither does the time in which its question can be answered.
 #[test]
 fn a_date_that_jumps_makes_no_answer_late() {
-    let gate = "workflow: {name: g, entry_point: ask}\nagents:\n  - {name: ask, type: human_gate, prompt: 'go?', timeout_seconds: 3600, options: [{label: Y, value: y}]}\noutput: {said: '{{ ask.output.selected }}'}\n";
+    let gate = "workflow: {name: g, entry_point: ask}\nagents:\n  - {name: ask, type: human_gate, prompt: 'go?', timeout_seconds: 3600, options: [{label: Y, value: y, route: $end}]}\noutput: {said: '{{ ask.output.selected }}'}\n";
     for jump in [-DAY, -60 * 60, DAY] {
         let world = World::with_workflow(gate);
         let mut command = world.command(&["run", "w.yaml", "--silent"]);

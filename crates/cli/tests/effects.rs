@@ -224,11 +224,14 @@ fn a_probe_that_breaks_off_has_a_person_asked() {
 #[test]
 fn a_coding_agent_that_was_cut_off_is_asked_about() {
     let agent = "echo run >>witness; while IFS= read -r line; do
-  id=$(printf '%s' \"$line\" | sed -n 's/.*\"id\":\\([0-9]*\\).*/\\1/p')
+  id=$(printf '%s' \"$line\" | grep -o '\"id\":[^,}]*' | head -n1 | cut -d: -f2)
   case $line in
   *'\"initialize\"'*) result='{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":false,\"promptCapabilities\":{}}}' ;;
   *'\"session/new\"'*) result='{\"sessionId\":\"s1\"}' ;;
-  *'\"session/prompt\"'*) [ -e go ] || exec sleep 1000; result='{\"stopReason\":\"end_turn\"}' ;;
+  *'\"session/prompt\"'*)
+    [ -e go ] || exec sleep 1000
+    echo '{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"written\"}}}}'
+    result='{\"stopReason\":\"end_turn\"}' ;;
   *) continue ;;
   esac
   printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\\n' \"$id\" \"$result\"
@@ -241,7 +244,7 @@ done
         world.write("agent.sh", agent);
         let mut process = world.start(&["run", "w.yaml"]);
         until("it works", || {
-            Events::of(&world, &world.run()).count("process_started") == 1 && lines(&world, "witness") == 1
+            lines(&world, "witness") == 1 && Events::of(&world, &world.run()).count("process_started") == 1
         });
         process.kill();
         drop(process);
@@ -267,12 +270,14 @@ fn the_script_of_a_persona_has_a_probe_too() {
         "schemaVersion: '1'
 project: false
 personas: [{id: one, displayName: One, systemPromptTemplate: You work.}]
-actors: [{persona: one, type: script, command: sh, args: [work.sh], on_unknown: probe, probe: {command: sh, args: [-c, 'grep -q \"{key}\" book 2>/dev/null || exit 10']}}]
+actors:
+  work: {type: script, command: sh, args: [work.sh], on_unknown: probe, probe: {command: sh, args: [-c, 'grep -q \"{key}\" book 2>/dev/null || exit 10']}}
 pipeline:
-  phases: [{id: one, persona: one}]
+  entryNodeId: one
+  nodes: [{id: one, personaId: one, actorId: work}]
 ",
     );
-    world.write("work.sh", "echo run >>witness; while [ ! -e go ]; do sleep 0.01; done; echo \"$CONVOKE_IDEMPOTENCY_KEY\" >>book; echo '{\"status\":\"success\",\"summary\":\"done\"}'");
+    world.write("work.sh", "echo run >>witness; while [ ! -e go ]; do sleep 0.01; done; echo \"$CONVOKE_IDEMPOTENCY_KEY\" >>book; echo '{\"status\":\"success\"}'");
     let mut process = world.start(&["run", "w.yaml"]);
     until("it works", || lines(&world, "witness") == 1);
     process.kill();

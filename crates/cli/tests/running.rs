@@ -208,6 +208,8 @@ fn the_configuration_says_where_each_value_came_from() {
     lease_seconds = 10 # default
     machine_concurrency = 3 # convoke.toml:1
     notify.bell = true # default
+    notify.desktop = false # default
+    notify.stall_minutes = 15 # default
     pipelines.recursive_depth = 3 # default
     pipelines.relationship_children = 4 # default
     pipelines.topology_depth = 4 # default
@@ -215,6 +217,8 @@ fn the_configuration_says_where_each_value_came_from() {
     retention.every = "1d" # default
     run.quiet = true # flag --quiet
     run.strict = false # default
+    telemetry.contents = false # default
+    telemetry.service_name = "convoke" # default
     limits.models.openai/gpt-5.2.concurrency = 2 # convoke.toml:3
     state_dir = "[DIR]/state" # environment variable CONVOKE_STATE_DIR
     "#);

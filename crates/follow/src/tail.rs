@@ -71,6 +71,15 @@ impl<T> Tail<T> {
         }
         loop {
             if self.fold.is_none() {
+                // What a consumer wants of a run stands in its first event.
+                let mut has_begun = false;
+                reader.read_while(1, &mut |_| {
+                    has_begun = true;
+                    false
+                })?;
+                if !has_begun {
+                    return Ok(Read::End);
+                }
                 self.fold = Some(consumer.begin(&self.run, &reader));
             }
             let (mut left, mut is_same) = (EVENTS, true);

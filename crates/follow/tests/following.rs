@@ -47,7 +47,8 @@ impl Consumer for Receiver {
         "test"
     }
 
-    fn begin(&self, run: &RunId, _journal: &Reader) -> Box<dyn Fold<Item>> {
+    fn begin(&self, run: &RunId, journal: &Reader) -> Box<dyn Fold<Item>> {
+        assert!(journal.last() > 0, "whether a run is wanted stands in its first event");
         Box::new(All(run.clone()))
     }
 
@@ -98,21 +99,7 @@ impl World {
 
     fn start(&mut self, run: &str, base: Option<Base>) {
         self.create(run);
-        let started = RunStarted {
-            run: RunId(run.into()),
-            workflow: "w".into(),
-            file: "w.yaml".into(),
-            folder: "/".into(),
-            plan: Digest::of(b"p"),
-            inputs: Payload::Inline(JsonText::of(&1)),
-            seed: 1,
-            skip_gates: false,
-            version: "1".into(),
-            metadata: Default::default(),
-            configuration: Default::default(),
-            base,
-        };
-        self.append(run, vec![Event::RunStarted(Box::new(started))]);
+        self.append(run, vec![started(run, base)]);
     }
 
     fn append(&mut self, run: &str, events: Vec<Event>) {
@@ -149,6 +136,23 @@ impl World {
     fn fails(&self, fates: &[Fate]) {
         *self.receiver.plan.lock().unwrap() = fates.to_vec();
     }
+}
+
+fn started(run: &str, base: Option<Base>) -> Event {
+    Event::RunStarted(Box::new(RunStarted {
+        run: RunId(run.into()),
+        workflow: "w".into(),
+        file: "w.yaml".into(),
+        folder: "/".into(),
+        plan: Digest::of(b"p"),
+        inputs: Payload::Inline(JsonText::of(&1)),
+        seed: 1,
+        skip_gates: false,
+        version: "1".into(),
+        metadata: Default::default(),
+        configuration: Default::default(),
+        base,
+    }))
 }
 
 fn pass(follower: &mut Follower<Receiver>) -> Pass {
@@ -334,5 +338,17 @@ fn another_journal_under_the_same_name_is_delivered_from_its_beginning() {
     world.start("a", None);
     world.work("a", 9);
     passes(&mut world.follower(Since::Ever));
+    assert_eq!(world.arrived(), world.wanted);
+}
+
+#[test]
+fn a_run_is_judged_once_it_has_begun() {
+    let mut world = World::new();
+    let mut follower = world.follower(Since::Ever);
+    world.create("a");
+    passes(&mut follower);
+    world.append("a", vec![started("a", None)]);
+    world.finish("a");
+    passes(&mut follower);
     assert_eq!(world.arrived(), world.wanted);
 }

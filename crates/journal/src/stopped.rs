@@ -7,6 +7,7 @@
 //! by a debugger).
 
 use crate::owner::Owner;
+use convoke_model::process_start;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -52,7 +53,8 @@ impl Facts {
         let mut words = rest.split_whitespace();
         let is_stopped = words.next()? == "T";
         // The state is the third word of the line, the start the twenty-second.
-        let start = words.nth(18)?.parse().ok()?;
+        let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+        let start = process_start(words.nth(18)?.parse().ok()?, &offsets);
         Some(Facts { is_stopped, start })
     }
 }

@@ -1,8 +1,10 @@
 //! Processes as the kernel tells of them, and the mark by which ours are known.
 
 use crate::supervisor::NAME;
+use convoke_model::process_start;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::fs;
+use std::sync::LazyLock;
 
 /// The variable that marks a process and its descendants, whatever it was started for, so that one sweep finds all.
 pub const MARK: &str = "CONVOKE_COMMAND";
@@ -13,13 +15,17 @@ const MOST_ANCESTORS: usize = 10_000;
 /// How often a process that forks as fast as it is killed is chased.
 const MOST_ROUNDS: usize = 20;
 
+/// How the time namespace of this process shifts clocks. A process cannot change the one it is in.
+static OFFSETS: LazyLock<String> =
+    LazyLock::new(|| fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default());
+
 /// One process, as the kernel tells it.
 pub struct Process {
     /// Its id.
     pub pid: Pid,
     /// Its group.
     pub group: i32,
-    /// When it was started, in clock ticks since the machine was.
+    /// When it was started, in clock ticks since the machine was; the same for readers in every time namespace.
     pub start: u64,
     parent: i32,
     state: char,
@@ -34,7 +40,7 @@ impl Process {
         let state = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
         let group = fields.next()?.parse().ok()?;
-        let start = fields.nth(16)?.parse().ok()?;
+        let start = process_start(fields.nth(16)?.parse().ok()?, &OFFSETS);
         Some(Process { pid, group, start, parent, state })
     }
 

@@ -7,7 +7,7 @@
 mod uptime;
 mod worked;
 
-pub use uptime::{Uptime, clock_offset};
+pub use uptime::{Uptime, clock_offset, process_start};
 pub use worked::Absences;
 
 use serde::{Deserialize, Serialize};

@@ -28,6 +28,14 @@ pub fn clock_offset(text: &str, clock: &str) -> i64 {
     numbers.next().unwrap_or(0) * 1_000_000_000 + numbers.next().unwrap_or(0)
 }
 
+/// The start of a process as every time namespace tells it: the clock ticks since the boot that `/proc/PID/stat` has for a reader whose
+/// namespace shifts clocks as the text of `/proc/self/timens_offsets` says.
+pub fn process_start(ticks: u64, offsets: &str) -> u64 {
+    // The kernel counts a hundred to a second for user space, whatever its own clock does.
+    let shift = clock_offset(offsets, "boottime") / 10_000_000;
+    ticks.saturating_add_signed(-shift)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +47,13 @@ mod tests {
         assert_eq!(clock_offset(text, "monotonic"), 5_000_000_000);
         assert_eq!(clock_offset("monotonic 0 0\nboottime -86400 0\n", "boottime"), -86_400_000_000_000);
         assert_eq!(clock_offset("", "boottime"), 0);
+    }
+
+    #[test]
+    fn a_process_has_one_start_in_every_time_namespace() {
+        assert_eq!(process_start(1_234, ""), 1_234);
+        assert_eq!(process_start(10_001_234, "monotonic 50000 0\nboottime 100000 0\n"), 1_234);
+        assert_eq!(process_start(234, "boottime -10 0\n"), 1_234);
     }
 
     #[test]
