@@ -98,7 +98,8 @@ fn a_date_that_jumps_during_a_run_fires_no_timer() {
         world.write("jump", jump.to_string());
         world.write("middle", "");
         let has_ended = |events: &Events, task: &str| {
-            events.0.iter().any(|event| event["event"]["task_succeeded"]["task"] == task)
+            let ends = ["task_succeeded", "attempt_finished"];
+            events.0.iter().any(|event| ends.iter().any(|end| event["event"][end]["task"] == task))
         };
         until("the run went on", || has_ended(&Events::of(&world, &run), "all/first"));
         let events = Events::of(&world, &run);

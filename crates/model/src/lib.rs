@@ -58,7 +58,7 @@ pub use model_call::*;
 pub use own_tools::*;
 pub use payload::*;
 pub use price::*;
-pub use printable::{is_control, json_without_controls};
+pub use printable::{is_control, is_plain, json_without_controls};
 pub use project::*;
 pub use schema::*;
 pub use spelling::{edit_distance, nearest};

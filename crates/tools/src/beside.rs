@@ -24,7 +24,7 @@ pub fn start_beside(command: Command) -> io::Result<()> {
 fn stand_by(command: Command, started: &Sender<io::Result<()>>) {
     let begun = tokio::runtime::Builder::new_current_thread().enable_all().build().and_then(|runtime| {
         let launcher = Launcher::new("beside", OnDrop::Leave);
-        runtime.block_on(launcher.start_beside(command, tokio::time::sleep(ROOM)))
+        runtime.block_on(async { launcher.start_beside(command, tokio::time::sleep(ROOM)).await })
     });
     match begun {
         Ok(Some(mut child)) => {

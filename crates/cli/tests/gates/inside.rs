@@ -88,7 +88,7 @@ fn answering(way: &str, place: &str) -> World {
 workflow: {name: w, entry_point: sly}
 agents:
   - {name: sly, type: script, command: sh, args: [-c, 'cp notify.toml convoke.toml'], routes: [{to: ask}]}
-  - {name: ask, type: human_gate, prompt: 'go?', options: [{label: Y, value: y}], routes: [{to: later}]}
+  - {name: ask, type: human_gate, prompt: 'go?', options: [{label: Y, value: y, route: later}]}
   - {name: later, type: script, command: sh, args: [-c, 'true']}
 output: {said: '{{ ask.output.selected }}'}
 ",
@@ -105,7 +105,9 @@ fn a_program_that_is_told_of_a_gate_does_not_answer_it() {
     for way in
         ["sh told.sh", "env -u CONVOKE_COMMAND sh told.sh", "(setsid env -u CONVOKE_COMMAND sh told.sh &) &"]
     {
-        let world = answering(way, "../home/.config/convoke/config.toml");
+        let world = answering(way, "user.toml");
+        let file = world.work().join("user.toml").display().to_string();
+        let world = world.env("CONVOKE_CONFIG", &file);
         world.write("notify.toml", "");
         world.convoke(&["run", "w.yaml"]).exits(5);
         until("it was told", || world.read("code").ends_with('\n'));

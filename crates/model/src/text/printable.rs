@@ -17,7 +17,8 @@ pub fn is_control(c: char) -> bool {
 /// A JSON text with `\uXXXX` for every control character but line breaks. They stand inside of strings only, so the value is the same.
 pub fn json_without_controls(json: &str) -> Cow<'_, str> {
     let is_raw = |c: char| c != '\n' && is_control(c);
-    if !json.contains(is_raw) {
+    // A list of ten thousand runs is long, and as a rule as plain as this.
+    if is_plain(json) || !json.contains(is_raw) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
@@ -28,6 +29,11 @@ pub fn json_without_controls(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Whether a text has letters, digits and signs of ASCII and ends of lines, and nothing else. Quick: every byte is looked at, none is decoded.
+pub fn is_plain(text: &str) -> bool {
+    text.bytes().fold(true, |plain, byte| plain & ((b' '..=b'~').contains(&byte) | (byte == b'\n')))
 }
 
 #[cfg(test)]
@@ -41,6 +47,9 @@ mod tests {
         {
             assert!(is_control(c), "{c:?}");
         }
+        assert!(
+            is_plain("a ~\n") && ["\t", "\x7f", "ä", "\r", "\x1b"].into_iter().all(|text| !is_plain(text))
+        );
         // Joiners make letters of Persian and pictures of families; they move nothing.
         for c in ['a', ' ', 'ä', 'ש', 'م', '漢', '\u{200d}', '\u{a0}', '🏳'] {
             assert!(!is_control(c), "{c:?}");
