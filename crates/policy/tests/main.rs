@@ -2,4 +2,8 @@
 //!
 //! One program for all files: each program more is linked, and compiles what they share, once more.
 
+mod arbitrary;
 mod corpus;
+mod files;
+mod speed;
+mod table;

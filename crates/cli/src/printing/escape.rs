@@ -4,7 +4,7 @@
 //! is the only place that writes, and it lets everything pass through here. Colours of our own survive because their
 //! escape character is written as a mark that no other process can know ([`own`]).
 
-use convoke_model::{is_control, is_plain};
+use convoke_model::is_control;
 pub use convoke_model::json_without_controls as json;
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
