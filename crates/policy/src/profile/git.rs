@@ -1,0 +1,121 @@
+//! What git needs beside its options: an environment in which nothing of a repository's configuration runs a program.
+
+use super::arguments::Arguments;
+use super::uses::Uses;
+
+/// What is set for every call of git: no system or user configuration, no hooks, no file system monitor, no pager, no editor, no
+/// external diff, no signatures, no questions.
+const SETTINGS: [(&str, &str); 13] = [
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.pager", "cat"),
+    ("core.editor", "true"),
+    ("sequence.editor", "true"),
+    ("core.sshCommand", "false"),
+    ("core.askPass", "true"),
+    ("credential.helper", ""),
+    ("commit.gpgSign", "false"),
+    ("tag.gpgSign", "false"),
+    ("log.showSignature", "false"),
+    ("gpg.program", "false"),
+    ("protocol.allow", "never"),
+];
+
+const VARIABLES: [(&str, &str); 7] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+];
+
+/// Sub-commands that write the index or the working tree.
+const WRITERS: [&str; 19] = [
+    "add",
+    "commit",
+    "switch",
+    "restore",
+    "checkout",
+    "reset",
+    "mv",
+    "rm",
+    "stash",
+    "stash push",
+    "stash pop",
+    "stash apply",
+    "stash drop",
+    "stash clear",
+    "merge",
+    "rebase",
+    "cherry-pick",
+    "revert",
+    "branch",
+];
+
+/// Sub-commands that show differences, and could do so with programs of the repository's choice.
+const SHOWERS: [&str; 7] = ["diff", "log", "show", "whatchanged", "stash show", "blame", "annotate"];
+
+/// Adds what every call has, and looks at what options alone do not tell.
+pub fn refine(key: &str, found: &Arguments<'_>, skipped: usize, uses: &mut Uses) {
+    let sub = key.strip_prefix("git ").unwrap_or(key);
+    uses.env.extend(VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    uses.env.push(("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()));
+    for (at, (name, value)) in SETTINGS.iter().enumerate() {
+        uses.env.push((format!("GIT_CONFIG_KEY_{at}"), (*name).to_owned()));
+        uses.env.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
+    }
+    if SHOWERS.contains(&sub) {
+        uses.added.push((skipped, "--no-textconv".to_owned()));
+        if !matches!(sub, "blame" | "annotate") {
+            uses.added.push((skipped, "--no-ext-diff".to_owned()));
+        }
+    }
+    if WRITERS.contains(&sub) {
+        uses.writes_tree = true;
+        uses.changes_tree = !matches!(sub, "add" | "commit");
+    }
+    programs(sub, found, uses);
+}
+
+/// Options whose value may start a program, and calls that would start an editor.
+fn programs(sub: &str, found: &Arguments<'_>, uses: &mut Uses) {
+    let said = ["m", "message", "F", "file", "C", "reuse-message", "no-edit", "fixup", "dry-run"];
+    if sub == "commit" && !found.has(&said) {
+        uses.refuse("`git commit` without a message opens an editor; give it one with -m");
+    }
+    if matches!(sub, "merge" | "revert")
+        && !found.has(&["m", "message", "no-edit", "ff-only", "abort", "quit", "no-commit", "n"])
+    {
+        uses.refuse(format!("`git {sub}` without --no-edit opens an editor"));
+    }
+    if sub == "rebase" && found.operands.is_empty() && !found.has(&["abort", "quit", "skip"]) {
+        uses.refuse("`git rebase` without a branch asks the configuration; name the branch");
+    }
+    for (name, value) in &found.options {
+        let Some(value) = value else { continue };
+        match name.as_str() {
+            // `--format=%(if)..` and the like only format; `%G?` would check a signature with a program.
+            "format" | "pretty" if value.contains("%G") => {
+                uses.refuse("`%G` in a format runs a program that checks signatures");
+            }
+            "fixup" if value.contains(':') => uses.refuse("`--fixup` with `:` opens an editor"),
+            "L" if sub != "branch --list" => lines(value, uses),
+            "submodule" if *value != "short" && *value != "log" && *value != "diff" => {
+                uses.refuse(format!("`--submodule={value}` is not known"));
+            }
+            _ => {}
+        }
+    }
+    if found.has(&["show-signature"]) {
+        uses.refuse("`--show-signature` runs a program that checks signatures");
+    }
+}
+
+/// `-L 1,5:src/lib.rs`: what follows the last colon is a path.
+fn lines(value: &str, uses: &mut Uses) {
+    if let Some((_, path)) = value.rsplit_once(':') {
+        uses.path(path, crate::world::Access::Read);
+    }
+}

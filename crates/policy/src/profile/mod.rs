@@ -1,0 +1,143 @@
+//! What programs do with their arguments.
+//!
+//! Most of it is data (`data`, read by `table`); programs whose arguments are a language of their own have a file each. Knows nothing
+//! of policies, roots or disks: it says what a call touches. Invariant: what a profile does not know is a reason, never nothing.
+
+mod arguments;
+mod awk;
+mod curl;
+mod data;
+mod find;
+mod git;
+mod jq;
+mod moving;
+mod names;
+mod project;
+mod sed;
+mod special;
+mod table;
+pub mod uses;
+pub mod wrappers;
+
+use crate::reading::word::{Pattern, Word};
+use crate::world::Access;
+use arguments::{Arguments, tell_apart};
+pub use names::{Runner, key, runs_others};
+use table::spec;
+use uses::Uses;
+
+/// An argument: its text, and the pattern if the shell would expand one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    /// The text.
+    pub text: String,
+    /// The pattern of an unquoted wildcard.
+    pub pattern: Option<Pattern>,
+    /// Whether there is one.
+    pub is_pattern: bool,
+}
+
+impl From<&Word> for Argument {
+    fn from(word: &Word) -> Argument {
+        Argument {
+            text: word.text.clone(),
+            pattern: word.pattern.clone(),
+            is_pattern: word.pattern.is_some(),
+        }
+    }
+}
+
+/// Whether there is a profile for a program or a sub-command.
+pub fn is_known(key: &str) -> bool {
+    spec(key).is_some() || special::KEYS.contains(&key)
+}
+
+/// Every name that has a profile, for advice about names that have none.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    table::names().chain(special::KEYS).filter(|name| !name.starts_with("git branch"))
+}
+
+/// What a call does. `key` is the program with its sub-command; `words` are the arguments behind them.
+pub fn examine(key: &str, words: &[Argument], skipped: usize) -> Uses {
+    let mut uses = Uses::default();
+    if special::examine(key, words, &mut uses) {
+        return uses;
+    }
+    let Some(spec) = spec(key) else {
+        uses.refuse(format!("there is no profile for `{key}`, so nothing is known of its arguments"));
+        return uses;
+    };
+    let rest: Vec<Argument>;
+    let words = match key {
+        // `--arg NAME VALUE` gives the filter a text.
+        "jq" => {
+            rest = jq::without_values(words);
+            rest.as_slice()
+        }
+        // To go, one dash is as good as two.
+        _ if key.starts_with("go ") => {
+            rest = words.iter().map(project::with_two_dashes).collect();
+            rest.as_slice()
+        }
+        _ => words,
+    };
+    match tell_apart(spec, words, !key.starts_with("go ")) {
+        Ok(found) => with_arguments(key, &found, skipped, &mut uses),
+        Err(why) => uses.refuse(format!("`{key}`: {why}")),
+    }
+    uses
+}
+
+fn with_arguments(key: &str, found: &Arguments<'_>, skipped: usize, uses: &mut Uses) {
+    for (role, argument) in &found.values {
+        uses.value(*role, argument);
+    }
+    for (role, text) in &found.attached {
+        uses.text(*role, text);
+    }
+    let program = key.split(' ').next().unwrap_or(key);
+    match program {
+        "git" => git::refine(key, found, skipped, uses),
+        "cargo" | "npm" | "go" | "make" | "pytest" | "node" => project::refine(key, found, uses),
+        "cp" | "mv" | "ln" => moving::refine(key, found, uses),
+        "sed" => sed::refine(found, uses),
+        "awk" | "gawk" | "mawk" | "nawk" => awk::refine(found, uses),
+        "jq" => jq::refine(found, uses),
+        "grep" | "egrep" | "fgrep" | "rg" | "diff" => search(key, found, uses),
+        "true" | ":" => uses.always = Some(true),
+        "false" => uses.always = Some(false),
+        "date" => {
+            let shown = found.operands.iter().all(|operand| operand.text.starts_with('+'));
+            if !shown {
+                uses.refuse("`date` with an operand that does not begin with `+` sets the clock");
+            }
+        }
+        "fd" | "fdfind" | "ls" | "du" | "tree" if found.operands.is_empty() => uses.path(".", Access::Look),
+        _ => {}
+    }
+}
+
+/// Searches through folders leave secret files out.
+fn search(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
+    let recursive = key == "rg" || found.has(&["r", "recursive"]);
+    let folders_read = found.has(&["d", "directories"]);
+    if folders_read {
+        uses.refuse(format!("`{key}`: `--directories` decides what is read; use -r"));
+    }
+    if key == "rg" || (recursive && found.operands.len() <= 1) {
+        uses.path(".", Access::Look);
+    }
+    if !recursive {
+        return;
+    }
+    for name in crate::protected::LEFT_OUT {
+        let argument = match key {
+            "rg" => format!("--glob=!{name}"),
+            _ => format!("--exclude={name}"),
+        };
+        uses.added.push((1, argument));
+    }
+    if key == "rg" {
+        uses.added.push((1, "--no-config".to_owned()));
+    }
+}

@@ -1,0 +1,155 @@
+//! Programs that build, test or run the project: what they do is not in their arguments, so their plans say so.
+
+use super::Argument;
+use super::arguments::Arguments;
+use super::uses::Uses;
+use crate::world::Access;
+
+/// Modules that `python -m` may run.
+const MODULES: [&str; 12] = [
+    "pytest",
+    "unittest",
+    "mypy",
+    "ruff",
+    "black",
+    "flake8",
+    "pylint",
+    "isort",
+    "compileall",
+    "py_compile",
+    "doctest",
+    "json.tool",
+];
+
+/// Looks at what options alone do not tell.
+pub fn refine(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
+    match key {
+        "cargo metadata" | "cargo tree" | "npm ls" | "npm list" | "go doc" => return,
+        _ if key.ends_with("--version") || key.ends_with(" version") => return,
+        "cargo fmt" => {
+            uses.writes_tree =
+                !found.has(&["check"]) && !found.operands.iter().any(|word| word.text == "--check");
+            after_separator(found, uses);
+            return;
+        }
+        _ => {}
+    }
+    uses.runs_project_code = true;
+    uses.writes_tree = true;
+    match key {
+        "npm install" | "npm i" if !found.operands.is_empty() => {
+            uses.refuse("`npm install` of a package fetches code from elsewhere; add it to package.json, or ask a person");
+        }
+        "make" => targets(found, uses),
+        "cargo run" | "cargo test" | "cargo bench" | "cargo build" | "cargo check" | "cargo clippy"
+        | "cargo doc" => {
+            toolchain(found, uses);
+        }
+        "go build" | "go test" | "go run" | "go vet" | "go list" | "go fmt" => packages(found, uses),
+        _ => {}
+    }
+}
+
+/// Names and operands of make. An assignment may change the shell that make uses.
+fn targets(found: &Arguments<'_>, uses: &mut Uses) {
+    for operand in &found.operands {
+        if operand.is_pattern || operand.text.contains('=') {
+            uses.refuse(format!(
+                "`make {}` sets a variable or names targets by a pattern; name the target",
+                operand.text
+            ));
+        }
+    }
+}
+
+/// What follows `--` goes to the program; before it stand names alone.
+fn toolchain(found: &Arguments<'_>, uses: &mut Uses) {
+    let before = found.operands.len() - found.after;
+    for operand in &found.operands[..before] {
+        if operand.text.starts_with('+') {
+            uses.refuse(format!("`{}` chooses another toolchain", operand.text));
+        }
+    }
+}
+
+fn after_separator(found: &Arguments<'_>, uses: &mut Uses) {
+    let after = &found.operands[found.operands.len() - found.after..];
+    for operand in after {
+        if !matches!(operand.text.as_str(), "--check" | "-l" | "-v" | "--verbose" | "-q" | "--quiet") {
+            uses.refuse(format!(
+                "`cargo fmt -- {}` is not among the options that are known to be harmless",
+                operand.text
+            ));
+        }
+    }
+}
+
+/// `-run` as `--run`.
+pub fn with_two_dashes(word: &Argument) -> Argument {
+    let mut word = word.clone();
+    if word.text.starts_with('-') && !word.text.starts_with("--") && word.text.len() > 1 {
+        word.text.insert(0, '-');
+    }
+    word
+}
+
+/// Packages of go are beneath the folder: `./...`, `./cmd/x`, `main.go`.
+fn packages(found: &Arguments<'_>, uses: &mut Uses) {
+    for operand in &found.operands {
+        let path = operand.text.trim_end_matches("...");
+        if operand.text.contains('@') {
+            uses.refuse(format!("`{}` fetches code from elsewhere", operand.text));
+        } else if path.starts_with('.') || path.starts_with('/') || path.ends_with(".go") {
+            uses.path(if path.is_empty() { "." } else { path }, Access::Read);
+        }
+    }
+}
+
+/// `python FILE ARGUMENT…` and `python -m MODULE ARGUMENT…`.
+pub fn python(words: &[Argument], uses: &mut Uses) {
+    let flags = words.iter().take_while(|word| {
+        matches!(word.text.as_str(), "-u" | "-B" | "-O" | "-OO" | "-I" | "-s" | "-E" | "-b" | "-q")
+    });
+    let words = &words[flags.count()..];
+    match words {
+        [option, module, ..] if option.text == "-m" => {
+            if !MODULES.contains(&module.text.as_str()) {
+                uses.refuse(format!(
+                    "`python -m {}` is not among the modules that are known; run a file of the project",
+                    module.text
+                ));
+            }
+        }
+        [file, ..] => script("python", file, uses),
+        [] => uses.refuse("`python` alone reads a program from its input; run a file of the project"),
+    }
+    runs(words, uses);
+}
+
+/// `node FILE ARGUMENT…`.
+pub fn node(words: &[Argument], uses: &mut Uses) {
+    match words {
+        [file, ..] => script("node", file, uses),
+        [] => uses.refuse("`node` alone reads a program from its input; run a file of the project"),
+    }
+    runs(words, uses);
+}
+
+fn script(program: &str, file: &Argument, uses: &mut Uses) {
+    if file.text.starts_with('-') {
+        uses.refuse(format!(
+            "`{program} {}` is an option that takes a program as text, or changes how it runs; run a file of the project",
+            file.text
+        ));
+    } else {
+        uses.value(super::table::Role::Read, file);
+    }
+}
+
+fn runs(words: &[Argument], uses: &mut Uses) {
+    uses.runs_project_code = true;
+    uses.writes_tree = true;
+    if let Some(pattern) = words.iter().skip(1).find(|word| word.is_pattern) {
+        uses.refuse(format!("`{}` may become several words; name the files", pattern.text));
+    }
+}

@@ -1,0 +1,74 @@
+//! A command text as a tree: pipelines of simple commands, one after another.
+//!
+//! Holds only what is plain; there is no place in it for anything else.
+
+use super::word::Word;
+
+/// A whole command text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Script {
+    /// Pipelines in order.
+    pub pipelines: Vec<Pipeline>,
+}
+
+/// Commands whose outputs and inputs are joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pipeline {
+    /// When it is executed, seen from the one before.
+    pub join: Join,
+    /// Its commands.
+    pub commands: Vec<Simple>,
+}
+
+/// When a pipeline is executed, seen from the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Join {
+    /// Always: the first, or after `;` or a line break.
+    Then,
+    /// After success: `&&`.
+    And,
+    /// After failure: `||`.
+    Or,
+}
+
+/// A simple command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Simple {
+    /// `NAME=value` before the command.
+    pub assignments: Vec<(String, Word)>,
+    /// The command and its arguments.
+    pub words: Vec<Word>,
+    /// Redirects in their order.
+    pub redirects: Vec<Redirect>,
+}
+
+/// A redirect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// The descriptor that was written.
+    pub descriptor: Option<u8>,
+    /// What happens to it.
+    pub kind: RedirectKind,
+}
+
+/// What a redirect does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RedirectKind {
+    /// `<`
+    Read(Word),
+    /// `>` and `>|`
+    Write(Word, &'static str),
+    /// `>>`
+    Append(Word),
+    /// `&>` and `&>>`
+    Both(Word, &'static str),
+    /// `>&1`
+    Copy(u8),
+    /// `>&-`
+    Close,
+    /// A quoted here-document: its end word, its text, whether tabs were taken away.
+    Document(Word, String, bool),
+    /// `<<<`
+    Text(Word),
+}

@@ -1,0 +1,5 @@
+//! What the policy promises.
+//!
+//! One program for all files: each program more is linked, and compiles what they share, once more.
+
+mod corpus;
