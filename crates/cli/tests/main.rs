@@ -66,3 +66,4 @@ mod swarm;
 mod telling;
 mod terminal;
 mod testing;
+mod workspaces;

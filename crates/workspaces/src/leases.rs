@@ -384,3 +384,6 @@ impl Leases {
         prepared.map_err(Trouble::io(format!("the folder `{}`", self.root.display())))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,9 +46,7 @@ impl Core {
                     self.happen(at, done, turn);
                 }
             }
-            WorkspaceTold::Kept(remains) => {
-                self.happen(at, Event::WorkspaceKept { task: owner, remains }, turn);
-            }
+            WorkspaceTold::Kept(remains) => self.kept(at, owner, remains, turn),
             WorkspaceTold::Released => self.happen(at, Event::WorkspaceReleased { task: owner }, turn),
         }
     }
@@ -62,10 +60,23 @@ impl Core {
             }
             Err(failure) if matches!(self.scheduler.state(task), TaskState::Ended(_)) => {
                 let remains = WorkspaceRemains { why: failure.message, ..WorkspaceRemains::default() };
-                self.happen(at, Event::WorkspaceKept { task: owner, remains }, turn);
+                self.kept(at, owner, remains, turn);
             }
             Err(failure) => self.happen(at, Event::TaskFailed { task: owner, failure }, turn),
         }
+    }
+
+    /// What stays is named to people, wherever they look at the run.
+    fn kept(&mut self, at: Timestamp, task: TaskId, remains: WorkspaceRemains, turn: &mut Turn) {
+        let branch = &remains.branch;
+        let place = match &remains.path {
+            Some(path) => format!("in `{path}`, on branch `{branch}`"),
+            None if branch.is_empty() => "where `convoke workspaces` shows it".to_owned(),
+            None => format!("on branch `{branch}`"),
+        };
+        let message = format!("its work is kept {place}: {}", remains.why);
+        self.happen(at, Event::WorkspaceKept { task: task.clone(), remains }, turn);
+        self.happen(at, Event::Noted { task: Some(task), code: "workspace_kept".into(), message }, turn);
     }
 
     fn merge_key(&self, task: TaskIx) -> String {
