@@ -4,7 +4,7 @@
 
 use crate::effects::{Effect, effects};
 use crate::error::EngineError;
-use crate::setup::{Written, fold, reopening, with};
+use crate::setup::{fold, reopening, with};
 use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Digest, Event, JsonText, PlanChanged, RunForked, RunId, SetOutput, Stamped, TaskId};
 use convoke_plan::Plan;
