@@ -55,7 +55,7 @@ struct Attended {
 
 /// How a start went.
 enum Started {
-    Runs(Attended),
+    Runs(Box<Attended>),
     /// It has ended already, in this slot.
     Ended(Slot),
 }
@@ -72,7 +72,7 @@ impl Surviving<'_> {
             }
             Some((_, Standing::Lost(why))) => Err(self.lost(why)),
             None | Some((_, Standing::Unstarted)) => match self.start().await? {
-                Started::Runs(attended) => self.follow(attended).await,
+                Started::Runs(attended) => self.follow(*attended).await,
                 Started::Ended(slot) => self.read(&slot),
             },
         }
@@ -133,7 +133,9 @@ impl Surviving<'_> {
             return Err(cancelled(self.call).reason(reason::NEVER_STARTED));
         };
         match slot.look() {
-            Ok(Standing::Running(survivor)) => Ok(Started::Runs(self.attend(slot, survivor, Some(group))?)),
+            Ok(Standing::Running(survivor)) => {
+                Ok(Started::Runs(Box::new(self.attend(slot, survivor, Some(group))?)))
+            }
             _ => {
                 group.leader_ends().await;
                 group.reap();
