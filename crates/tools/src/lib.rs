@@ -17,7 +17,7 @@ mod programs;
 mod silence;
 mod surviving;
 
-pub use builtin::{Hands, NoShell, Shell};
+pub use builtin::{Hands, NoShell, Sandboxed, Shell};
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
 pub use convoke_process::{Leftovers, MARK, end_leftovers, has_marked_ancestor, raise_descriptor_limit};
