@@ -9,8 +9,10 @@ const BOUND: Duration = Duration::from_micros(200);
 
 /// Commands of about 4 KiB, of several shapes.
 fn commands() -> Vec<(&'static str, String)> {
-    let searches = (0..40).map(|at| format!("grep -rn 'a pattern of some length {at}' src/lib.rs \"another file {at}.rs\""));
-    let document = format!("cat <<'EOF' > notes.md\n{}EOF\n", "a line of a document, as agents write them\n".repeat(94));
+    let searches = (0..40)
+        .map(|at| format!("grep -rn 'a pattern of some length {at}' src/lib.rs \"another file {at}.rs\""));
+    let document =
+        format!("cat <<'EOF' > notes.md\n{}EOF\n", "a line of a document, as agents write them\n".repeat(94));
     let names = (0..200).map(|at| format!("src/module_{at:03}.rs"));
     vec![
         ("searches", searches.collect::<Vec<_>>().join(" && ")),
