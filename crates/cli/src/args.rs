@@ -12,6 +12,7 @@ mod files;
 mod format;
 mod goal;
 mod inspecting;
+mod policy;
 mod prices;
 mod running;
 mod serving;
@@ -26,6 +27,7 @@ pub use inspecting::{
     DiffArgs, EventsArgs, ExportArgs, ImportArgs, PruneArgs, RepairArgs, ReplayArgs, RunsArgs, ShowArgs,
     VerifyArgs,
 };
+pub use policy::{PolicyArgs, PolicyCheckArgs, PolicyCommand};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{
     AnswerArgs, AttachArgs, ForkArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs,
@@ -191,6 +193,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Show what models cost and where each price comes from; state a price, or use a newer list
     Prices(PricesArgs),
+    /// Say what a policy allows: whether a command may run, and what it would do
+    Policy(PolicyArgs),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

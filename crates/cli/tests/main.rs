@@ -41,6 +41,7 @@ mod merging;
 mod orphans;
 mod ownership;
 mod personas;
+mod policy;
 mod programs;
 mod project;
 mod queueing;

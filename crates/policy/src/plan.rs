@@ -104,6 +104,14 @@ impl CommandPlan {
         blake3::hash(&bytes).to_hex().to_string()
     }
 
+    /// The same plan without the variables that programs get, for people who look at what it does.
+    pub fn without_env(&self) -> CommandPlan {
+        let mut plan = self.clone();
+        let commands = plan.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.commands);
+        commands.for_each(|command| command.env.clear());
+        plan
+    }
+
     /// Every command, in order.
     pub fn commands(&self) -> impl Iterator<Item = &PlannedCommand> {
         self.pipelines.iter().flat_map(|pipeline| &pipeline.commands)

@@ -82,6 +82,8 @@ pub enum SchemaOf {
     Personas,
     /// What the roles of a goal answer
     Goal,
+    /// Policies of what agents may do
+    Policy,
     /// The HTTP API of `convoke serve` (OpenAPI 3.1)
     Api,
 }

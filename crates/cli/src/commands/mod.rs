@@ -10,6 +10,7 @@ mod goal;
 pub(crate) mod guide;
 mod instances;
 pub(crate) mod plan;
+mod policy;
 mod presets;
 mod prices;
 mod project;
@@ -75,6 +76,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Schema(args) => schema::run(console, args.of),
         Command::Project(args) => project::run(console, &args),
         Command::Presets(args) => presets::run(console, &args),
+        Command::Policy(args) => policy::run(console, &args),
         Command::Prices(args) => prices::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),

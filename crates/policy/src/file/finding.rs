@@ -6,7 +6,7 @@ use std::ops::Range;
 /// One finding. All of a file are given at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// A stable code; each has a page in `docs/errors/`.
+    /// A stable code; `docs/reference/policy.md` lists them.
     pub code: &'static str,
     /// Lower case, no full stop: the thing, then the cause.
     pub message: String,

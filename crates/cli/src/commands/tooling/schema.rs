@@ -12,6 +12,7 @@ pub fn run(console: &Console, of: SchemaOf) -> Result<Exit, CommandFailure> {
         SchemaOf::Manifest => convoke_plan::source::manifest_schema(),
         SchemaOf::Personas => convoke_plan::source::persona_schema(),
         SchemaOf::Goal => convoke_plan::compile::goal_schema(),
+        SchemaOf::Policy => convoke_policy::schema(),
         SchemaOf::Api => return api(console),
     };
     console.json(&schema)?;
