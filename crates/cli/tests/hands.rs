@@ -191,6 +191,66 @@ fn a_shell_runs_nothing_outside_a_sandbox() {
 }
 
 #[test]
+#[allow(clippy::print_stderr, reason = "a test that cannot run must say so")]
+fn a_plain_command_is_run_in_the_sandbox_and_any_other_waits_for_a_person() {
+    let shell = |command: &str| calls(&[call("shell", json!({ "command": command }))]);
+    let world = agent(
+        "",
+        "tools: [shell]",
+        &json!([
+            shell("echo two > made; echo one >> made && cat made | sort"),
+            shell("echo x > .git/hooks/pre-commit"),
+            shell("for n in 1 2; do echo $n >> loop; done; echo evil > ../outside; echo evil > .bashrc"),
+            "Done.",
+        ]),
+    );
+    world.convoke(&["run", "w.yaml"]).exits(5);
+    let run = world.run();
+    let ran = results(&world, "coder");
+    if ran[0].1.contains("without a sandbox") {
+        return eprintln!("skipped: {}", ran[0].1);
+    }
+    assert_eq!(ran[0].1, "one\ntwo\n[exit code 0]", "{ran:#?}");
+    assert!(ran[1].0 && ran[1].1.contains("protected"), "{ran:#?}");
+    assert!(!world.work().join("loop").exists(), "nobody has allowed it");
+    let asked = world.convoke(&["answer", &run]).exits(0).stdout;
+    assert!(asked.contains("for n in 1 2") && asked.contains("policy develop"), "{asked}");
+    world.convoke(&["answer", &run, "coder~1", "approve", "--resume"]).exits(0);
+    assert_eq!(world.read("loop"), "1\n2\n");
+    assert!(!world.work().join("../outside").exists() && !world.work().join(".bashrc").exists());
+}
+
+#[test]
+fn the_strictest_policy_holds_for_commands_and_files() {
+    let replies = json!([
+        calls(&[
+            call("shell", json!({"command": "touch made"})),
+            call("write_file", json!({"path": "made", "content": "x"}))
+        ]),
+        calls(&[call("read_file", json!({"path": "w.yaml"}))]),
+        "Done.",
+    ]);
+    for (head, keys) in [("read-only", "policy: develop"), ("develop", "policy: ./own.yaml")] {
+        let world = agent("", &format!("tools: [files, shell], {keys}"), &replies);
+        world.write("own.yaml", "extends: read-only\n");
+        world.write(
+            "w.yaml",
+            world.read("w.yaml").replace("runtime: {", &format!("runtime: {{policy: {head}, ")),
+        );
+        world.convoke(&["run", "w.yaml"]).exits(0);
+        let results = results(&world, "coder");
+        assert!(results[0].0 && results[1].0 && !results[2].0, "{head} {results:#?}");
+        assert!(!world.work().join("made").exists());
+    }
+    let world = agent("", "tools: [files], policy: read-olny", &replies);
+    let said = world.convoke(&["check", "w.yaml"]).exits(3).stderr;
+    assert!(
+        said.contains("workflow::unknown_policy") && said.contains("did you mean `read-only`?"),
+        "{said}"
+    );
+}
+
+#[test]
 fn lists_that_name_our_tools_wrongly_are_found() {
     let checked = |head: &str, keys: &str| {
         let world = agent(head, keys, &json!("x"));
@@ -267,6 +327,22 @@ fn the_tasks_of_a_goal_use_files() {
     assert_eq!(world.read("made.txt"), "by a goal");
     let shown = world.convoke(&["show", &world.run(), "goal/1/execute[1]"]).exits(0).stdout;
     assert!(shown.contains("tools: convoke__write_file"), "{shown}");
+}
+
+#[test]
+fn a_goal_of_the_command_line_has_the_tools_that_it_names() {
+    let replies = json!({
+        "goal/plan": { "json": { "tasks": [task("a", "write it", &[])] } },
+        "goal/execute": [calls(&[call("write_file", json!({"path": "made.txt", "content": "x"}))]), { "json": done("ok") }],
+        "goal/finalise": { "json": answer("Written.") },
+    });
+    let world = support::goals::scripted(&replies, "");
+    world.convoke(&["goal", "write it", "--tools", "files"]).exits(0);
+    assert_eq!(world.read("made.txt"), "x");
+    fs::remove_file(world.work().join("made.txt")).unwrap();
+    world.convoke(&["goal", "write it", "--tools", "none"]);
+    assert!(!world.work().join("made.txt").exists());
+    world.convoke(&["goal", "write it", "--tools", "fiels"]).exits(2).mentions(&["there is no tool `fiels`"]);
 }
 
 #[test]

@@ -42,6 +42,7 @@ mod merging;
 mod orphans;
 mod ownership;
 mod personas;
+mod policy;
 mod programs;
 mod project;
 mod queueing;

@@ -162,6 +162,16 @@ impl PathPattern {
         Ok(PathPattern { text: text.to_owned(), parts })
     }
 
+    /// The folder in which everything of the pattern is, from the root; empty for the root itself.
+    pub fn folder(&self) -> String {
+        let name = |part: &Part| match part {
+            Part::Name(pattern) => pattern.literal(),
+            Part::Any => None,
+        };
+        let names: Vec<String> = self.parts.iter().map_while(name).collect();
+        names.join("/")
+    }
+
     /// Whether a path from the root is one of the pattern, or beneath one.
     pub fn takes(&self, path: &Path, folded: bool) -> bool {
         let fold = |text: &str| if folded { text.to_lowercase() } else { text.to_owned() };
@@ -216,6 +226,8 @@ mod tests {
             !takes("src/**", "srcs/a") && !takes("a/src", "b/a/src") && !takes("tests/**", "src/tests.rs")
         );
         assert!(PathPattern::parse("Tests/**").unwrap().takes(Path::new("tests/x"), true));
+        let folder = |pattern: &str| PathPattern::parse(pattern).unwrap().folder();
+        assert_eq!((folder("src/**"), folder("a/b/*.rs"), folder("**"), folder("*.lock")), ("src".into(), "a/b".into(), String::new(), String::new()));
         for wrong in ["", "/etc", "~/x", "a/../b"] {
             assert!(PathPattern::parse(wrong).is_err());
         }

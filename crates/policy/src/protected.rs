@@ -32,7 +32,8 @@ const FOLDERS: [&str; 18] = [
 const FOLDER_PAIRS: [(&str, &str); 3] = [(".config", "git"), (".config", "convoke"), (".config", "fish")];
 
 /// Files that may not be changed.
-const FILES: [&str; 42] = [
+const FILES: [&str; 46] = [
+    ".cursorrules", ".clinerules", ".windsurfrules", ".roomodes",
     ".mcp.json",
     ".bashrc",
     ".bash_profile",
@@ -242,7 +243,13 @@ pub const LEFT_OUT: [&str; 11] = [
 
 /// The names of a path, in lower case. Dots and blanks at the end are nothing to some file systems.
 fn folded(path: &Path) -> Vec<String> {
-    path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect()
+    let fold = |name: &std::ffi::OsStr| {
+        let lower = name.to_string_lossy().to_lowercase();
+        let name = lower.trim_end_matches(['.', ' ']);
+        // The short name that some file systems give to `.git`.
+        if name == "git~1" { ".git".to_owned() } else { name.to_owned() }
+    };
+    path.iter().map(fold).collect()
 }
 
 #[cfg(test)]
@@ -258,7 +265,7 @@ mod tests {
             ".Cargo/Config.toml",
             ".env.local",
             "a/.mcp.json",
-            ".vscode/settings.json",
+            ".vscode/settings.json", ".git./config", "GIT~1/config",
             ".convoke/x",
             ".github/workflows/ci.yml",
             ".bashrc",

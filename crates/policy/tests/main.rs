@@ -5,5 +5,6 @@
 mod arbitrary;
 mod corpus;
 mod files;
+mod oracle;
 mod speed;
 mod table;

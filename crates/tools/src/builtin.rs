@@ -9,6 +9,7 @@
 
 mod arguments;
 mod edit;
+mod guard;
 mod list;
 mod numbered;
 mod patch;
@@ -23,14 +24,15 @@ use crate::mcp::{naming, trouble};
 use arguments::given;
 use convoke_agent::{Asker, Review, Tool, ToolResult, Toolbox};
 use convoke_files::{Refusal, Root};
-use convoke_model::{Failure, JsonText, Server, Servers, Transport};
+use convoke_model::{Failure, JsonText, PolicySource, Server, Servers, Transport};
+use convoke_policy::Verdict;
 use futures::future::BoxFuture;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-pub use shell::{NoShell, Shell};
+pub use shell::{NoShell, Sandboxed, Shell};
 
 /// Our own tools, in front of those of servers.
 pub struct Hands {
@@ -95,6 +97,13 @@ impl Own {
         if tool.name == convoke_model::SHELL_TOOL {
             return self.shell.run(root, policies(server), &arguments, asker.key, cancel).await;
         }
+        match guard::judge(&root, policies(server), &tool.name, &arguments) {
+            Ok(judgement) if judgement.verdict != Verdict::Deny => {}
+            Ok(judgement) => {
+                return Ok(failed(format!("the policy denies this: {}", shell::reasons(&judgement))));
+            }
+            Err(why) => return Ok(failed(why)),
+        }
         let call = Call { root, arguments, stop: cancel.clone() };
         let name = tool.name.clone();
         // Files may lie on slow disks; nothing else waits for them.
@@ -137,7 +146,7 @@ fn own<'s>(servers: &'s Servers, name: &str) -> Option<&'s Server> {
     servers.get(name).filter(|server| matches!(server.transport, Transport::Own { .. }))
 }
 
-fn policies(server: &Server) -> &[String] {
+fn policies(server: &Server) -> &[PolicySource] {
     match &server.transport {
         Transport::Own { policies } => policies,
         _ => &[],
@@ -200,15 +209,15 @@ impl Toolbox for Hands {
             return self.inner.review(asker, servers, tool, arguments);
         };
         Box::pin(async move {
-            if tool.name != convoke_model::SHELL_TOOL {
-                return Review::Allow;
-            }
             // What cannot be judged is refused when it is called, with the reason.
             let (Ok(arguments), Ok(root)) = (given(server, &tool.name, arguments), self.own.root(asker))
             else {
                 return Review::Allow;
             };
-            self.own.shell.review(&root, policies(server), &arguments)
+            match tool.name == convoke_model::SHELL_TOOL {
+                true => self.own.shell.review(&root, policies(server), &arguments),
+                false => guard::review(&root, policies(server), &tool.name, &arguments),
+            }
         })
     }
 }

@@ -41,7 +41,8 @@ impl Capture {
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    /// Adds a piece of the stream.
+    pub fn take(&mut self, bytes: &[u8]) {
         let room = self.half - self.head.len();
         let (first, rest) = bytes.split_at(bytes.len().min(room));
         self.head.extend_from_slice(first);

@@ -123,7 +123,7 @@ pub(crate) fn silent(call: &ScriptCall, limit: Duration) -> Failure {
 }
 
 /// How a command came to its end.
-enum Ended {
+pub(crate) enum Ended {
     Itself(ExitStatus),
     /// It was made to, after so long a silence.
     Silent(Duration),
@@ -136,7 +136,7 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
 }
 
 /// Moves the streams until everything has ended.
-async fn attend(
+pub(crate) async fn attend(
     group: &mut Group,
     streams: impl Future<Output = ()>,
     cancel: &CancellationToken,

@@ -279,7 +279,7 @@ fn server_words(name: &str, server: Option<&Server>) -> String {
         }
         Some(Transport::Http { url, .. }) => url.clone(),
         Some(Transport::Scripts { .. }) => "commands of the file".to_owned(),
-        Some(Transport::Own { .. }) => "tools of Convoke".to_owned(),
+        Some(Transport::Own { .. }) => "Convoke's own".to_owned(),
     };
     visible_text(&format!("{name} ({what})"))
 }

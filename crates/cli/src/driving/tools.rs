@@ -5,7 +5,7 @@ use super::network::network;
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_providers::{Clients, Recording, Replay};
-use convoke_tools::{Hands, Mcp, NoShell};
+use convoke_tools::{Hands, Mcp, Sandboxed};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Tools {
         let mcp = Arc::new(Mcp::new(keys.environment(), Arc::new(env::get), client));
         // A run works where it was started; a folder that is gone is told of when a tool is called.
         let folder = std::env::current_dir().unwrap_or_default();
-        let shell = Arc::new(NoShell("this build has no sandbox for commands of agents".to_owned()));
+        let shell = Arc::new(Sandboxed::new(keys.environment()));
         let hands = Arc::new(Hands::new(mcp.clone(), folder, shell));
         Tools { toolbox: hands.clone(), servers: Some(mcp), hands: Some(hands) }
     }

@@ -18,6 +18,9 @@ pub const SHELL_TOOL: &str = "shell";
 /// Words that stand for several tools, or for the one of that name.
 pub const OWN_GROUPS: [&str; 2] = ["files", "shell"];
 
+/// Policies that need no file.
+pub const POLICY_PRESETS: [&str; 3] = ["read-only", "develop", "network"];
+
 /// Between server and tool in an entry.
 const JOINTS: [&str; 4] = ["__", ".", "/", ":"];
 

@@ -170,6 +170,8 @@ pub const SECRETS: &[Guarded] = &[
     all(".config/gcloud", SECRET),
     all(".config/gh", SECRET),
     all(".config/op", SECRET),
+    all(".config/convoke", SECRET),
+    all(".local/state/convoke", SECRET),
     all(".docker/config.json", SECRET),
     all(".git-credentials", SECRET),
     all(".git/credentials", SECRET),

@@ -60,10 +60,20 @@ pub enum Transport {
     },
     /// Not a server at all: tools of our own, beneath the folder of the step. Those that may be used are listed.
     Own {
-        /// The policies of commands and paths that hold, each a preset's name or a file; the strictest verdict counts.
+        /// The policies of commands and paths that hold, the strictest verdict counts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        policies: Vec<String>,
+        policies: Vec<PolicySource>,
     },
+}
+
+/// A policy of commands and paths: a preset by its name, or a file with the text that it had when the run was planned.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PolicySource {
+    /// The preset, or the file.
+    pub name: String,
+    /// The file's text; absent for a preset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// A command as a tool: its arguments come as a JSON object on standard input, what it prints is the result.

@@ -47,6 +47,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::unknown_hook_step", "a hook runs a step that does not exist"),
     ("workflow::unknown_input", "a reference to an input that is not declared"),
     ("workflow::unknown_member", "a group runs a step that does not exist"),
+    ("workflow::unknown_policy", "a policy is named that is no preset and no file"),
     ("workflow::unknown_reference", "a reference to something that does not exist"),
     ("workflow::unknown_route_target", "a route leads to a step that does not exist"),
     ("workflow::unknown_server", "a step calls a tool of a server that is not declared"),

@@ -8,6 +8,7 @@ use crate::source::{
     ManifestDefaults, PROJECT_HELP, SourceReadError, Sources, Spanned, join_beside, normalise,
     read_workflow_with,
 };
+use convoke_model::PolicySource;
 use std::collections::HashMap;
 
 /// How many workflows may stand inside each other, the root not counted.
@@ -20,6 +21,8 @@ pub(super) struct Bundle {
     pub workflows: Vec<Workflow>,
     /// Where each normalised path stands in `workflows`.
     pub index: HashMap<String, usize>,
+    /// Policies that workflows name, by the path that a name leads to.
+    pub policies: HashMap<String, PolicySource>,
 }
 
 impl Bundle {

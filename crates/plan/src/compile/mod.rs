@@ -33,7 +33,7 @@ mod workspace;
 
 use context::{cuts, partials, texts, windows};
 use money::{book, budget, caps, prices, unpriced};
-use tooling::{calls, clearances, coders, own, servers, skills};
+use tooling::{calls, clearances, coders, own, own_policies, servers, skills};
 
 pub use book::{PriceBook, Services};
 pub use caps::Caps;
@@ -108,6 +108,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     let mut diagnostics = Vec::new();
     let mut bundle = load::load(path, sources, &options.manifests, &mut diagnostics);
     own::settle(&mut bundle, &mut diagnostics);
+    own_policies::collect(&mut bundle, sources, &mut diagnostics);
     let partials = partials::collect(&bundle, sources, &mut diagnostics);
     let skills = skills::collect(&bundle, sources, &mut diagnostics);
     for workflow in &bundle.workflows {

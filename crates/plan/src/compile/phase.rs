@@ -93,10 +93,15 @@ impl<'a> Builder<'a> {
         let name = self.free_name(format!("${}.{what}", step.name.value));
         let kind = match &worker.kind {
             source::WorkerKind::Agent(agent) => {
+                let policies = self.policies(agent.policy.as_ref());
                 let mut agent = self.agent(agent, worker.common.retry.as_ref());
                 // Also a persona without tools is judged by what there is: a call of it is a violation.
-                let servers =
-                    own::with_own_of_persona(&self.servers, agent.settings.tools.as_deref(), cleared);
+                let servers = own::with_own_of_persona(
+                    &self.servers,
+                    agent.settings.tools.as_deref(),
+                    cleared,
+                    policies,
+                );
                 let settings = AgentSettings {
                     schema,
                     raw: false,

@@ -34,6 +34,9 @@ section! {
         /// MCP servers by name
         #[by(read::server::servers)]
         pub mcp_servers: IndexMap<String, Entry<McpServer>>,
+        /// policy of what agents' own tools (`files`, `shell`) may do: `read-only`, `develop` (default), `network`, or a file
+        #[by(read::fixed::fixed)]
+        pub policy: Option<Spanned<String>>,
         /// randomness of the answers
         pub temperature: Option<Spanned<f64>> => Number(0.0, 2.0),
         /// output tokens of one answer

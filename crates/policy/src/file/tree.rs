@@ -85,6 +85,10 @@ pub fn build(text: &str, findings: &mut Findings<'_>) -> Option<Node> {
                 findings.add("yaml::too_deep", &range, "the file is nested too deeply", None);
                 return None;
             }
+            Event::SequenceStart(_, _, Some(_)) | Event::MappingStart(_, _, Some(_)) => {
+                findings.add("yaml::unknown_tag", &range, "a policy has no tags", None);
+                return None;
+            }
             Event::SequenceStart(..) => {
                 stack.push(Frame::List(Vec::new(), range.start));
                 continue;

@@ -224,9 +224,10 @@ impl Scene<'_> {
         if adds_words {
             self.added_words(key, said);
         }
+        let wrapped = !said.command.argv.is_empty();
         self.touched(&uses, said);
         self.arguments(words, &uses, said);
-        self.effects(name, uses, said);
+        self.effects(name, uses, wrapped, said);
     }
 
     /// Words that come from an input are not known; only a program to which they are nothing may get them.
@@ -414,12 +415,12 @@ impl Scene<'_> {
         }
     }
 
-    fn effects(&self, name: &str, uses: Uses, said: &mut Said) {
+    fn effects(&self, name: &str, uses: Uses, wrapped: bool, said: &mut Said) {
         said.reasons.extend(uses.reasons);
         said.command.env.extend(uses.env.into_iter().collect::<BTreeMap<_, _>>());
         said.runs_project_code |= uses.runs_project_code;
         said.changes_tree |= uses.changes_tree;
-        said.always = uses.always;
+        said.always = uses.always.filter(|_| !wrapped);
         for folder in &uses.writes {
             if let Place::Beneath(path) =
                 self.world.resolve(&Path::new(self.folder).join(folder), Access::Look).place
@@ -432,11 +433,31 @@ impl Scene<'_> {
                 let why = format!("`{name}` would change files, and this policy only reads");
                 said.reasons.push(Reason::new(Rule::Path, why));
             }
-            said.writes.insert(self.world.root().display().to_string());
+            said.writes.extend(self.writable(name == "git"));
         }
         if let Some(to) = &uses.enters {
-            self.enter(to, said);
+            match wrapped {
+                false => self.enter(to, said),
+                true => said.reasons.push(Reason::new(Rule::Argument, "`cd` behind another program enters nothing; write it alone")),
+            }
         }
+    }
+
+    /// The folders that the policy lets be written as a whole; what git keeps of a repository is git's to write.
+    fn writable(&self, git: bool) -> BTreeSet<String> {
+        let root = self.world.root();
+        let folder = |beneath: &str| match beneath {
+            "" => root.display().to_string(),
+            beneath => root.join(beneath).display().to_string(),
+        };
+        let mut folders: BTreeSet<String> = self.policy.paths.write.iter().map(|pattern| folder(&pattern.folder())).collect();
+        if git {
+            folders.insert(folder(".git"));
+        }
+        if folders.contains(&folder("")) {
+            folders.retain(|path| *path == folder(""));
+        }
+        folders
     }
 
     fn enter(&self, to: &str, said: &mut Said) {

@@ -77,7 +77,12 @@ pub fn expand(
     }
     // Names behind the last wildcard are only meant where there is something.
     if parts.last().is_some_and(|part| part.literal().is_some()) {
-        paths.retain(|path| world.resolve(&folder.join(path), Access::Look).kind != Kind::Absent);
+        let folders_only = parts.last().is_some_and(|part| part.0.is_empty());
+        paths.retain(|path| match world.resolve(&folder.join(path), Access::Look).kind {
+            Kind::Absent => false,
+            Kind::Folder => true,
+            _ => !folders_only,
+        });
     }
     if paths.is_empty() {
         return Ok(vec![text.to_owned()]);

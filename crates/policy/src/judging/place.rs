@@ -153,6 +153,10 @@ impl Policy {
     }
 }
 
+/// Characters that some readers turn into dots and slashes.
+const LOOK_ALIKES: [char; 9] =
+    ['\u{ff0e}', '\u{ff0f}', '\u{2024}', '\u{2025}', '\u{2026}', '\u{2215}', '\u{2044}', '\u{29f8}', '\u{ff3c}'];
+
 /// Forms that are no paths, though a reader further on might make paths of them.
 fn form(text: &str) -> Option<Reason> {
     let lower = text.to_ascii_lowercase();
@@ -169,6 +173,10 @@ fn form(text: &str) -> Option<Reason> {
         format!("`{text}` is an address, not a path")
     } else if text.contains('\\') {
         format!("`{text}` has backslashes, which separate names on other systems; use /")
+    } else if text.contains(LOOK_ALIKES) {
+        format!("`{text}` has characters that look like dots or slashes and are none")
+    } else if text.starts_with('$') {
+        format!("`{text}` begins with a variable, which is not expanded; use a path inside the root")
     } else if text.starts_with('~') {
         format!("`{text}` begins with a home folder, which is not expanded; use a path inside the root")
     } else {

@@ -14,6 +14,12 @@ const REACHING: [&str; 14] = [
 /// Words after which an operand begins, though they look like one.
 const BEFORE_OPERAND: [&str; 9] = ["print", "printf", "return", "else", "do", "in", "delete", "exit", "case"];
 
+/// Words after which readers differ on what a slash is.
+const UNCLEAR: [&str; 14] = [
+    "length", "next", "rand", "srand", "systime", "function", "func", "BEGIN", "END", "break", "continue",
+    "switch", "default", "getline",
+];
+
 /// Looks at the program and its files.
 pub fn refine(found: &Arguments<'_>, uses: &mut Uses) {
     let Some((program, files)) = found.operands.split_first() else {
@@ -39,7 +45,12 @@ fn check(program: &str) -> Result<(), String> {
         let c = chars[at];
         match c {
             ' ' | '\t' => at += 1,
-            '\n' | ';' | '{' | '}' => {
+            '\n' => {
+                // After a comma or an operator, what is printed goes on in the next line.
+                before = Before::Operator;
+                at += 1;
+            }
+            ';' | '{' | '}' => {
                 printing = false;
                 before = Before::Operator;
                 at += 1;
@@ -87,8 +98,11 @@ fn check(program: &str) -> Result<(), String> {
                     return Err(format!("uses `{word}`, which reaches out of the program"));
                 }
                 printing |= matches!(word.as_str(), "print" | "printf");
-                before =
-                    if BEFORE_OPERAND.contains(&word.as_str()) { Before::Operator } else { Before::Operand };
+                before = match word.as_str() {
+                    word if UNCLEAR.contains(&word) => Before::Unclear,
+                    word if BEFORE_OPERAND.contains(&word) => Before::Operator,
+                    _ => Before::Operand,
+                };
             }
             c if c.is_ascii_digit() || c == '.' => {
                 at += chars[at..].iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '.').count();
@@ -193,6 +207,9 @@ mod tests {
             "BEGIN { print \"x\" |& \"sh\" }",
             "BEGIN{print(1)>\"x\"}",
             "/[/]\"/ {system(\"id\")}",
+            "{print $1,\n$2 > \"x\"}",
+            "{print 1 ||\n2 > \"x\"}",
+            "length /\"/; system(\"id\") #\"",
         ] {
             assert!(check(program).is_err(), "{program}");
         }

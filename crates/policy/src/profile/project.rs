@@ -52,6 +52,12 @@ pub fn refine(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
 
 /// Names and operands of make. An assignment may change the shell that make uses.
 fn targets(found: &Arguments<'_>, uses: &mut Uses) {
+    let from_input = |(name, value): &(String, Option<&str>)| {
+        matches!(name.as_str(), "f" | "file" | "makefile") && *value == Some("-")
+    };
+    if found.options.iter().any(from_input) {
+        uses.refuse("`make -f -` reads its rules from its input; name a file");
+    }
     for operand in &found.operands {
         if operand.is_pattern || operand.text.contains('=') {
             uses.refuse(format!(

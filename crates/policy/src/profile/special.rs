@@ -72,9 +72,8 @@ fn cd(words: &[Argument], uses: &mut Uses) {
 
 /// `test` looks at files and compares texts. `-v` and `-R` would evaluate the name of a variable.
 fn test(words: &[Argument], uses: &mut Uses) {
-    const OF_FILES: [&str; 18] = [
-        "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-p", "-r", "-s", "-S", "-u", "-w", "-x",
-        "-O",
+    const OF_FILES: [&str; 17] = [
+        "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-p", "-r", "-s", "-S", "-u", "-w", "-x", "-O",
     ];
     const OF_TEXTS: [&str; 2] = ["-z", "-n"];
     const COMPARE: [&str; 6] = ["=", "==", "!=", "<", ">", "=~"];

@@ -4,6 +4,7 @@ use crate::args::GoalArgs;
 use crate::config::{Config, GoalSettings};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use convoke_model::{OwnEntry, own_entry};
 use convoke_plan::generate::goal::GoalRequest;
 use serde_json::{Map, Value, json};
 
@@ -21,7 +22,10 @@ pub fn state(request: &mut GoalRequest, args: &GoalArgs, config: &Config) -> Res
     }
     match args.tools.as_slice() {
         [] => {}
-        [word] if word == "none" => request.servers.clear(),
+        [word] if word == "none" => {
+            request.servers.clear();
+            request.keys.remove("tools");
+        }
         names => {
             if let Some(name) = names.iter().find(|name| !is_there(&config.goal.servers, name)) {
                 return Err(unknown("--tools", name, &config.goal.servers));
@@ -38,7 +42,10 @@ pub fn state(request: &mut GoalRequest, args: &GoalArgs, config: &Config) -> Res
             request.keys.insert("tools".to_owned(), json!(names));
         }
     }
-    if request.servers.is_empty() {
+    // Only tools of our own need no server.
+    let stated = request.keys.get("tools").and_then(Value::as_array);
+    let has_own = stated.into_iter().flatten().filter_map(Value::as_str).any(is_own);
+    if request.servers.is_empty() && !has_own {
         request.keys.remove("tools");
     }
     Ok(())
@@ -65,21 +72,32 @@ fn configured(settings: &GoalSettings) -> Option<Vec<&str>> {
 
 /// Whether a name lies within an entry of the configuration: `count`, `scripts__count`, `scripts__*`.
 fn fits(entry: &str, name: &str) -> bool {
+    if let (OwnEntry::Tools { names: all, .. }, OwnEntry::Tools { names, .. }) =
+        (own_entry(entry), own_entry(name))
+    {
+        return names.iter().all(|name| all.contains(name));
+    }
     match entry.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == entry || name.ends_with(&format!("__{entry}")),
     }
 }
 
-/// Whether some server has such a tool, or may have it: what a server without a list has, only it knows.
+/// Whether a name is that of tools of our own, which are always there.
+fn is_own(name: &str) -> bool {
+    matches!(own_entry(name), OwnEntry::Tools { .. })
+}
+
+/// Whether a name stands for tools of our own, or some server has such a tool, or may have it: what a server without a list has, only it knows.
 fn is_there(servers: &Map<String, Value>, name: &str) -> bool {
-    servers.iter().any(|(server, stated)| {
-        let own = name.strip_prefix(&format!("{server}__"));
-        match tools_of(stated) {
-            None => own.is_some() || !name.contains("__"),
-            Some(tools) => tools.iter().any(|tool| matches(own.unwrap_or(name), tool)),
-        }
-    })
+    is_own(name)
+        || servers.iter().any(|(server, stated)| {
+            let own = name.strip_prefix(&format!("{server}__"));
+            match tools_of(stated) {
+                None => own.is_some() || !name.contains("__"),
+                Some(tools) => tools.iter().any(|tool| matches(own.unwrap_or(name), tool)),
+            }
+        })
 }
 
 fn matches(wanted: &str, tool: &str) -> bool {
@@ -104,7 +122,7 @@ fn unknown(author: &str, name: &str, servers: &Map<String, Value>) -> CommandFai
     let failure = CommandFailure::new(Exit::Usage, format!("{author}: there is no tool `{name}`"));
     let known: Vec<String> = servers.iter().flat_map(|(server, stated)| names(server, stated)).collect();
     match known.is_empty() {
-        true => failure.hint("no tools are configured: [goal.mcp_servers.NAME] or [goal.scripts.NAME]"),
+        true => failure.hint("no tools are configured: [goal.mcp_servers.NAME] or [goal.scripts.NAME]; `files` and `shell` need none"),
         false => failure.hint(format!("the configuration has {}", known.join(", "))),
     }
 }
@@ -135,5 +153,7 @@ mod tests {
         let open = open.as_object().unwrap();
         assert!(is_there(open, "web__search") && is_there(open, "search") && !is_there(open, "wbe__search"));
         assert!(!is_there(&Map::new(), "search"));
+        assert!(is_there(&Map::new(), "files") && is_there(&Map::new(), "convoke__shell"));
+        assert!(fits("files", "read_file") && fits("files", "convoke__files") && !fits("read_file", "files"));
     }
 }

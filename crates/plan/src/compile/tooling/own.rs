@@ -13,8 +13,8 @@ use crate::source::text::Spanned;
 use crate::source::workflow::{Clearance, Entry, Step, ToolStep};
 use crate::suggest;
 use convoke_model::{
-    OWN_GROUPS, OWN_SERVER, OwnEntry, SHELL_TOOL, Server, Servers, Transport, named_in_full, own_entry,
-    own_tool, own_tools as all,
+    OWN_GROUPS, OWN_SERVER, OwnEntry, PolicySource, SHELL_TOOL, Server, Servers, Transport, named_in_full,
+    own_entry, own_tool, own_tools as all,
 };
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -36,7 +36,11 @@ pub(in crate::compile) fn settle(bundle: &mut Bundle, findings: &mut Vec<Diagnos
 }
 
 /// The servers of an agent with this list: ours too where it names tools of ours, and only ours where it names nothing else.
-pub(in crate::compile) fn with_own(servers: &Arc<Servers>, tools: Option<&[String]>) -> Arc<Servers> {
+pub(in crate::compile) fn with_own(
+    servers: &Arc<Servers>,
+    tools: Option<&[String]>,
+    policies: Vec<PolicySource>,
+) -> Arc<Servers> {
     let Some(entries) = tools else { return servers.clone() };
     let named = named_in_full(entries);
     if named.is_empty() {
@@ -47,7 +51,7 @@ pub(in crate::compile) fn with_own(servers: &Arc<Servers>, tools: Option<&[Strin
         true => Servers::default(),
         false => (**servers).clone(),
     };
-    let own = (OWN_SERVER.to_owned(), own_server(named));
+    let own = (OWN_SERVER.to_owned(), own_server(named, policies));
     Arc::new(std::iter::once(own).chain(others).collect())
 }
 
@@ -57,6 +61,7 @@ pub(in crate::compile) fn with_own_of_persona(
     servers: &Arc<Servers>,
     tools: Option<&[String]>,
     clearance: &Clearance,
+    policies: Vec<PolicySource>,
 ) -> Arc<Servers> {
     let Some(entries) = tools else { return servers.clone() };
     let stated = clearance.allow.iter().flatten().chain(&clearance.ban).map(|name| &name.value);
@@ -64,13 +69,13 @@ pub(in crate::compile) fn with_own_of_persona(
     if !entries.iter().chain(stated).any(is_ours) {
         return servers.clone();
     }
-    let own = (OWN_SERVER.to_owned(), own_server(all().map(str::to_owned).collect()));
+    let own = (OWN_SERVER.to_owned(), own_server(all().map(str::to_owned).collect(), policies));
     Arc::new(std::iter::once(own).chain((**servers).clone()).collect())
 }
 
-/// Our server, with these tools.
-pub(in crate::compile) fn own_server(tools: Vec<String>) -> Server {
-    Server { transport: Transport::Own { policies: Vec::new() }, timeout: None, tools: Some(tools) }
+/// Our server, with these tools under these policies.
+pub(in crate::compile) fn own_server(tools: Vec<String>, policies: Vec<PolicySource>) -> Server {
+    Server { transport: Transport::Own { policies }, timeout: None, tools: Some(tools) }
 }
 
 /// Whether an entry is about tools of ours, which need no server.

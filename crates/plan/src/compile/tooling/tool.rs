@@ -14,7 +14,10 @@ impl Builder<'_> {
     pub(in crate::compile) fn tool(&mut self, step: &source::ToolStep) -> Tool {
         let name = step.tool.as_ref().map(|name| name.value.clone()).unwrap_or_default();
         let servers = match own::is_called(step) {
-            true => Arc::new(Servers::from([(OWN_SERVER.to_owned(), own::own_server(vec![name.clone()]))])),
+            true => Arc::new(Servers::from([(
+                OWN_SERVER.to_owned(),
+                own::own_server(vec![name.clone()], self.policies(None)),
+            )])),
             false => self.servers.clone(),
         };
         Tool {

@@ -66,6 +66,7 @@ fn for_role(role: Role, own: AgentStep, everyone: &AgentStep) -> AgentStep {
     AgentStep {
         system_prompt,
         tools: everyone.tools.clone(),
+        policy: everyone.policy.clone(),
         approve: stricter(own.approve.as_ref(), everyone.approve.as_ref()),
         capabilities: everyone.capabilities.clone(),
         skills: everyone.skills.clone(),

@@ -230,6 +230,10 @@ section! {
         #[on(AGENT | GOAL)]
         #[ignored_on(GATE)]
         pub tools: Option<Names>,
+        /// policy of what its own tools may do, besides the workflow's: `read-only`, `develop` (default), `network`, or a file
+        #[by(read::fixed::fixed)]
+        #[on(AGENT | GOAL)]
+        pub policy: Option<Spanned<String>>,
         /// calls of its tools that a person must allow: `none`, `high-risk` (default), `all`, or a list of tools; of a goal also
         /// `true`: whether a person must approve the plan before anything is done
         #[by(read::approve::approve)]

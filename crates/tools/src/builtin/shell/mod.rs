@@ -1,0 +1,197 @@
+//! `shell`: a command of an agent, judged by the policies that hold and run in the sandbox.
+//!
+//! What is allowed is run as its plan says: by argument vectors, each program in a sandbox of its own, with pipes and redirects that
+//! the engine makes (`pipeline`). What a person allowed though no plan holds it is run by a shell, inside the sandbox too. What is
+//! denied, and everything where no sandbox can be had, is a result that says why. Whether a person is asked is decided before
+//! (`review`), by the same judgement.
+//!
+//! Invariant: no command of an agent runs outside the full sandbox, unless the person gave sandboxes up for the whole run.
+
+mod judge;
+mod pipeline;
+mod sinks;
+mod world;
+
+use crate::environment::Environment;
+use crate::mcp::content::failed;
+use convoke_agent::{Review, ToolResult};
+use convoke_files::Root;
+use convoke_model::{Class, Failure, PolicySource};
+use convoke_policy::{Judgement, Verdict};
+use convoke_process::{Launcher, OnDrop};
+use convoke_sandbox::{Confinement, Ground, Network};
+use futures::future::BoxFuture;
+use judge::Judged;
+pub(super) use judge::judge_paths;
+use pipeline::{Ran, Runner};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Judges and runs commands.
+pub trait Shell: Send + Sync {
+    /// What is to be said of a command before it is run.
+    fn review(&self, root: &Root, policies: &[PolicySource], arguments: &Value) -> Review;
+
+    /// Runs a command beneath a root. One that the policies deny is a result that says why.
+    fn run<'a>(
+        &'a self,
+        root: Root,
+        policies: &'a [PolicySource],
+        arguments: &'a Value,
+        key: &'a str,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<ToolResult, Failure>>;
+}
+
+/// Runs no command, and says why.
+pub struct NoShell(pub String);
+
+impl Shell for NoShell {
+    fn review(&self, _: &Root, _: &[PolicySource], _: &Value) -> Review {
+        Review::Allow
+    }
+
+    fn run<'a>(
+        &'a self,
+        _: Root,
+        _: &'a [PolicySource],
+        _: &'a Value,
+        _: &'a str,
+        _: CancellationToken,
+    ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
+        let why = format!("no command can be run here: {}", self.0);
+        Box::pin(std::future::ready(Ok(failed(why))))
+    }
+}
+
+/// Runs commands in the sandbox.
+pub struct Sandboxed {
+    launcher: Launcher,
+    /// What commands see of the environment, as far as the sandbox and the policies let it through.
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Sandboxed {
+    /// Commands see of these variables what the sandbox and the policies let through.
+    pub fn new(environment: Environment) -> Sandboxed {
+        let launcher = Launcher::new("shell", OnDrop::Kill);
+        Sandboxed { launcher, variables: environment.into_variables() }
+    }
+
+    /// The same, with what the person's configuration says of every sandbox.
+    pub fn on(self, ground: Ground) -> Sandboxed {
+        Sandboxed { launcher: self.launcher.on(ground), ..self }
+    }
+
+    async fn perform(
+        &self,
+        root: &Root,
+        policies: &[PolicySource],
+        arguments: &Value,
+        cancel: CancellationToken,
+    ) -> Result<ToolResult, Failure> {
+        let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
+        let Judged { judgement, limits, .. } = match judge::judge(root, policies, command) {
+            Ok(judged) => judged,
+            Err(why) => return Ok(failed(why)),
+        };
+        if judgement.verdict == Verdict::Deny {
+            return Ok(failed(format!("the policy denies this command: {}", reasons(&judgement))));
+        }
+        let asked = arguments.get("timeout_seconds").and_then(Value::as_u64).map(Duration::from_secs);
+        let time = asked.unwrap_or(limits.timeout).min(Duration::from_secs(3600));
+        let runner = Runner {
+            root,
+            launcher: &self.launcher,
+            variables: &self.variables,
+            confinement: confinement(root, &judgement),
+            kept: usize::try_from(limits.output).unwrap_or(usize::MAX),
+            stop: cancel.child_token(),
+        };
+        let ran = match &judgement.plan {
+            Some(plan) => runner.run(plan, time).await,
+            None => runner.run_text(command, time).await,
+        };
+        if cancel.is_cancelled() {
+            return Err(Failure::new(
+                Class::Cancelled,
+                "the command was cancelled, and everything that it started ended",
+            ));
+        }
+        Ok(ran.map_or_else(failed, |ran| told(ran, time)))
+    }
+}
+
+/// What a command may do: read all but secrets, write beneath the root, reach the hosts of its plan.
+fn confinement(root: &Root, judgement: &Judgement) -> Confinement {
+    let hosts = judgement.plan.as_ref().filter(|plan| !plan.runs_project_code).map(|plan| &plan.hosts);
+    let listed: Vec<String> = hosts
+        .into_iter()
+        .flatten()
+        .map(|host| host.split_once("://").map_or(host.as_str(), |(_, host)| host).to_owned())
+        .collect();
+    let network = if listed.is_empty() { Network::Closed } else { Network::Hosts(listed) };
+    Confinement::full(root.path(), &[], network).hiding(root.hidden().to_vec())
+}
+
+fn told(ran: Ran, time: Duration) -> ToolResult {
+    let mut text = ran.output.trim_end_matches('\n').to_owned();
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    let last = match ran.code {
+        Some(code) => format!("[exit code {code}]"),
+        None => format!(
+            "[it took longer than {} s, and was ended with everything that it started]",
+            time.as_secs()
+        ),
+    };
+    ToolResult { text: text + &last, failed: ran.code != Some(0), ..ToolResult::default() }
+}
+
+/// Why a command is not simply run, for people and models.
+pub(super) fn reasons(judgement: &Judgement) -> String {
+    judgement.reasons.iter().map(|reason| reason.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+impl Shell for Sandboxed {
+    fn review(&self, root: &Root, policies: &[PolicySource], arguments: &Value) -> Review {
+        let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
+        // What cannot be judged is refused when it is called, with the reason.
+        let Ok(Judged { judgement, names, .. }) = judge::judge(root, policies, command) else {
+            return Review::Allow;
+        };
+        let reason = format!("policy {names}: {}", reasons(&judgement));
+        match judgement.verdict {
+            Verdict::Allow => Review::Allow,
+            Verdict::Deny => Review::Deny { reason },
+            Verdict::Ask => Review::Ask {
+                action: match &judgement.plan {
+                    Some(plan) => plan.to_string(),
+                    None => format!(
+                        "in {}, by a shell in the sandbox, without network:\n{}",
+                        convoke_policy::quote(&root.path().display().to_string()),
+                        convoke_policy::quote(command)
+                    ),
+                },
+                reason,
+            },
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        root: Root,
+        policies: &'a [PolicySource],
+        arguments: &'a Value,
+        _key: &'a str,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
+        Box::pin(async move { self.perform(&root, policies, arguments, cancel).await })
+    }
+}
+
+#[cfg(test)]
+mod tests;
