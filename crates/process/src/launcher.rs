@@ -196,7 +196,7 @@ impl Launcher {
         let (recording, stdin) = slot.prepare(stdin, kept / 2, limit)?;
         command.env(MARK, slot.mark()).stdout(Stdio::null()).stderr(Stdio::null());
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
-        let order = Order { command, sandbox, recording: Some(recording), outlives: false, until };
+        let order = Order { command, sandbox, recording: Some(recording), outlives: true, until };
         let child = self.spawner.start_unless(order, taken_back, waits).await;
         let child = child.map_err(|error| explained(error, held.as_ref()))?;
         let group =
