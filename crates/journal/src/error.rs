@@ -105,7 +105,7 @@ pub enum Error {
     /// Acknowledged events are not there.
     #[error(
         "journal of run `{run}` ends at event {last}, but event {acknowledged} was acknowledged: \
-         a file was cut, lost or replaced by an older one"
+         a file was cut, damaged, lost or replaced by an older one"
     )]
     Lost {
         /// The run.
@@ -308,7 +308,7 @@ impl Error {
                 "restore the run's folder from a backup, or go back to the events before the damage: `convoke repair RUN`"
             }
             Error::Lost { .. } => {
-                "restore the whole folder of the run; to go on without the lost events: `convoke repair RUN`"
+                "restore the whole folder of the run; to go on with the events that can be read: `convoke repair RUN`"
             }
             Error::NoFormat { .. } => {
                 "restore the run's folder from a backup: the file was damaged or changed"

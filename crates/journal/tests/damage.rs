@@ -301,3 +301,48 @@ fn rubbish_is_not_a_journal() {
     let error = specimen.verify_with("journal.db", &[7; 9000]).unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");
 }
+
+/// A letter of a definition that only a writer needs: what a reader sees is whole, and an owner could not go on.
+#[test]
+fn a_changed_definition_is_damage_and_a_repair_writes_it_anew() {
+    let specimen = Specimen::closed();
+    let (state, run) = (&specimen.disk.state, &specimen.disk.run);
+    let mut bytes = specimen.bytes("journal.db");
+    bytes[specimen.place_of(b"size INTEGER")][0] ^= 1;
+    let error = specimen.verify_with("journal.db", &bytes).unwrap_err();
+    assert!(matches!(&error, Error::Corrupt { why, .. } if why.contains("`blobs`")), "{error}");
+    let repaired = repair(state, run, &me()).unwrap().expect("it is damaged");
+    assert_eq!(repaired.last, 6, "nothing of the run is damaged");
+    verify(state, run).unwrap();
+    specimen.disk.open().append(&[note(7)], &[], &[]).unwrap();
+}
+
+/// A frame of a killed owner's log is damaged, the first ones with the run's name and plan too. What the other frames say is kept.
+#[test]
+fn a_damaged_frame_of_the_log_is_damage_and_what_others_say_is_kept() {
+    let specimen = Specimen::killed();
+    let (state, run) = (&specimen.disk.state, &specimen.disk.run);
+    let log = specimen.bytes("journal.db-wal");
+    let frames = (log.len() - 32) / 4120;
+    assert!(frames >= 8, "{frames}");
+    let mut kept = Vec::new();
+    // The header of the log, and of each frame its mark, its sum, and the middle of its page, which in most is empty.
+    let places = [0, 17].into_iter().chain((0..frames).flat_map(|frame| {
+        let at = 32 + frame * 4120;
+        [at + 9, at + 17, at + 24 + 2048]
+    }));
+    for place in places {
+        let mut bytes = log.clone();
+        bytes[place] ^= 4;
+        let error = specimen.verify_with("journal.db-wal", &bytes).unwrap_err();
+        assert!(!matches!(error, Error::Foreign { .. }) && error.hint().is_some(), "byte {place}: {error}");
+        let refused = Sqlite::open_owner(state, run, &me()).err();
+        assert!(refused.is_some(), "byte {place}: it is not gone on with");
+        let repaired = repair(state, run, &me()).unwrap().expect("it is damaged");
+        let events = specimen.disk.open().read_all().unwrap();
+        assert_eq!(events, specimen.events[..events.len()], "byte {place}");
+        kept.push(repaired.last);
+    }
+    let whole = kept.iter().filter(|last| **last == 6).count();
+    assert!(whole * 10 >= kept.len() * 9, "of 6 events were kept: {kept:?}");
+}

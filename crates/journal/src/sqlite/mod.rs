@@ -1,7 +1,7 @@
 //! A run's journal in a SQLite file.
 //!
 //! `Reader` looks, `Sqlite` owns; `schema` knows the format, `pack` compresses blobs, `verify` checks everything, and `fault`
-//! says what an error of the database means, `snapshot` keeps shorter histories beside it, `vfs` is between SQLite and the disk. Invariant: the owner's is the only
+//! says what an error of the database means, `salvage` puts pages together that the database does not read any more, `snapshot` keeps shorter histories beside it, `vfs` is between SQLite and the disk. Invariant: the owner's is the only
 //! connection that writes.
 
 mod copy;
@@ -10,6 +10,7 @@ mod owned;
 mod pack;
 mod reader;
 mod repair;
+mod salvage;
 mod schema;
 mod snapshot;
 mod verify;

@@ -60,6 +60,18 @@ pub struct TakenOver {
     pub ended: bool,
 }
 
+/// A log that is damaged is read up to the damage, and a writer writes there: what stands behind it could not be repaired any more. So
+/// whether all that was acknowledged can be read is looked at before anything is written.
+fn refuse_to_lose(dir: &Path, path: &Path, run: &RunId) -> Result<(), Error> {
+    let has_log = fs::metadata(path.with_file_name("journal.db-wal")).is_ok_and(|log| log.len() > 0);
+    let Some(tip) = Tip::read(dir).filter(|tip| has_log && tip.seq > 0) else { return Ok(()) };
+    let last = Reader::at(path, run)?.end()?.next - 1;
+    if last < tip.seq {
+        return Err(Error::Lost { run: run.clone(), last, acknowledged: tip.seq });
+    }
+    Ok(())
+}
+
 /// Inserts nothing if another owner has come.
 const INSERT: &str = "INSERT INTO records(first, count, epoch, hash, consumed, body)
     SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE (SELECT epoch FROM run) = ?3";
@@ -125,6 +137,7 @@ impl Sqlite {
     fn open_with(state: &StateDir, run: &RunId, lock: OwnerLock) -> Result<Sqlite, Error> {
         let dir = state.existing(run)?;
         let path = dir.join("journal.db");
+        refuse_to_lose(&dir, &path, run)?;
         let connection = connect(&path)?;
         let fail = |error| refusal(&path, error);
         let version = schema::check(&connection, &path)?;

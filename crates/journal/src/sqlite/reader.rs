@@ -60,7 +60,7 @@ impl Reader {
         let (id, plan, source) = match found {
             // A run is made in one commit, which begins with an empty journal: without it there is no run yet.
             Err(rusqlite::Error::QueryReturnedNoRows) if is_empty(&connection).map_err(fail)? => {
-                return Err(Error::Foreign { path: path.into() });
+                return Err(schema::foreign(path, "no run is in it"));
             }
             found => found.map_err(fail)?,
         };

@@ -3,6 +3,7 @@
 //! The beginning is copied row by row into a new file, so its records and hashes are those that were written. Nothing is made up and
 //! nothing behind the first flaw is kept: later events follow from what is lost. Only a person asks for this.
 
+use super::salvage::{self, Way};
 use super::verify::verify;
 use super::{Reader, refusal, schema};
 use crate::disk;
@@ -17,6 +18,10 @@ use rusqlite::{Connection, OpenFlags, params};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Where pages are put together, and what is copied of them, until it is known which beginning is the longest.
+const SALVAGED: &str = "journal.salvaged";
+const TRIED: &str = "journal.tried";
 
 /// What a repair did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +49,9 @@ pub fn repair(state: &StateDir, run: &RunId, owner: &Owner) -> Result<Option<Rep
     let original = keep_original(state, run, &dir)?;
     failpoint!("repair.original_kept");
     let draft = dir.join("journal.repaired");
-    let copied = copy_beginning(state, run, &draft);
+    let copied = copy_longest(state, run, &original, acknowledged, &draft);
+    fs::remove_file(dir.join(SALVAGED)).ok();
+    fs::remove_file(dir.join(TRIED)).ok();
     if copied.is_err() {
         // Nothing was changed, so what stands there is the original.
         fs::remove_file(&draft).ok();
@@ -73,6 +80,12 @@ fn is_damage(error: &Error) -> bool {
     matches!(error, Damaged { .. } | Corrupt { .. } | Blob { .. } | Lost { .. } | NoTip { .. })
 }
 
+/// What the database or we make of files that we wrote, once they are damaged.
+fn is_unreadable(error: &Error) -> bool {
+    use Error::*;
+    matches!(error, Foreign { .. } | NoFormat { .. } | Unrepairable { .. } | Database { .. })
+}
+
 /// Copies the folder of a run to a name that is no run's.
 fn keep_original(state: &StateDir, run: &RunId, dir: &Path) -> Result<PathBuf, Error> {
     let name = |number: u32| state.runs_dir().join(format!(".damaged-{run}-{number}"));
@@ -94,8 +107,40 @@ fn keep_original(state: &StateDir, run: &RunId, dir: &Path) -> Result<PathBuf, E
     Ok(copy)
 }
 
-fn copy_beginning(state: &StateDir, run: &RunId, draft: &Path) -> Result<Chain, Error> {
-    let reader = Reader::open(state, run)?;
+/// Copies the longest beginning that verifies: of what the database reads, else of what can be put together from the pages of its files.
+fn copy_longest(
+    state: &StateDir,
+    run: &RunId,
+    original: &Path,
+    acknowledged: Option<u64>,
+    draft: &Path,
+) -> Result<Chain, Error> {
+    let (salvaged, tried) = (draft.with_file_name(SALVAGED), draft.with_file_name(TRIED));
+    let mut best = Reader::open(state, run).and_then(|reader| copy_beginning(&reader, draft));
+    for way in Way::ALL {
+        let is_whole = |chain: &Chain| acknowledged.is_some_and(|last| chain.next > last);
+        match &best {
+            Ok(chain) if is_whole(chain) => break,
+            // A disk that refuses is no damage, and would refuse again.
+            Err(error) if !is_damage(error) && !is_unreadable(error) => break,
+            _ => {}
+        }
+        let other = salvage::put_together(original, &salvaged, way)
+            .map_err(Error::io("write", &salvaged))
+            .and_then(|()| copy_beginning(&Reader::at(&salvaged, run)?, &tried));
+        match other {
+            Ok(chain) if best.as_ref().map_or(true, |best| chain.next > best.next) => {
+                disk::rename(&tried, draft).map_err(Error::io("replace", draft))?;
+                best = Ok(chain);
+            }
+            Err(error @ Error::DiskFull { .. }) => return Err(error),
+            _ => {}
+        }
+    }
+    best
+}
+
+fn copy_beginning(reader: &Reader, draft: &Path) -> Result<Chain, Error> {
     reader.meta()?;
     fs::remove_file(draft).ok();
     let file = private_file(draft)?;
@@ -107,7 +152,7 @@ fn copy_beginning(state: &StateDir, run: &RunId, draft: &Path) -> Result<Chain, 
     let blobs = reader.copy_blobs(&connection)?;
     let chain = reader.copy_records(&connection, &blobs)?;
     if chain.next <= 1 {
-        return Err(Error::Unrepairable { run: run.clone(), why: "no event verifies".into() });
+        return Err(Error::Unrepairable { run: reader.run().clone(), why: "no event verifies".into() });
     }
     connection.execute("UPDATE run SET epoch = max(epoch, ?1)", [chain.epoch as i64]).map_err(fail)?;
     connection.execute_batch("COMMIT").map_err(fail)?;

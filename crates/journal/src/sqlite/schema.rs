@@ -5,6 +5,7 @@
 
 use super::refusal;
 use crate::Error;
+use crate::tip::Tip;
 use rusqlite::Connection;
 use std::path::Path;
 
@@ -44,6 +45,14 @@ const LOG_PAGES: u32 = 128;
 /// need not carry them out. A test holds it against them, and writes it anew if told.
 pub const EMPTY: &[u8] = include_bytes!("empty.db");
 
+/// Where the header of the file says by which versions it is written and read: 2 with a log, 1 without.
+const LOG_VERSIONS: std::ops::Range<usize> = 18..20;
+
+/// Tells the first page of a journal that there is no log.
+pub fn without_log(first_page: &mut [u8]) {
+    first_page[LOG_VERSIONS].fill(1);
+}
+
 /// Begins what makes an empty journal that of a run. Nothing is durable until the first append.
 pub fn begin(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA synchronous = OFF; BEGIN;")
@@ -66,7 +75,7 @@ pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id").map_err(|error| refusal(path, error))?;
     if application != i64::from(APPLICATION_ID) {
-        return Err(Error::Foreign { path: path.into() });
+        return Err(foreign(path, "its header names another program"));
     }
     let found = number("PRAGMA user_version").map_err(|error| refusal(path, error))?;
     let known = MIGRATIONS.len() as i64;
@@ -77,6 +86,54 @@ pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
         return Err(Error::Newer { path: path.into(), found, known });
     }
     Ok(found)
+}
+
+/// A file that is none of ours; damage where events of it were acknowledged.
+pub fn foreign(path: &Path, why: &str) -> Error {
+    match path.parent().and_then(Tip::read) {
+        Some(tip) if tip.seq > 0 => {
+            let why = format!("{why}, but event {} was acknowledged", tip.seq);
+            Error::Corrupt { path: path.into(), why }
+        }
+        _ => Error::Foreign { path: path.into() },
+    }
+}
+
+/// What tables and indexes a file of a version has, as their statements say. A reader can do with less than a writer needs.
+pub fn check_tables(connection: &Connection, path: &Path, version: i64) -> Result<(), Error> {
+    let fail = |error| refusal(path, error);
+    let model = Connection::open_in_memory().map_err(fail)?;
+    migrate_from(&model, 0, &MIGRATIONS[..version as usize]).map_err(fail)?;
+    let (found, expected) = (tables(connection).map_err(fail)?, tables(&model).map_err(fail)?);
+    if found == expected {
+        return Ok(());
+    }
+    let other = expected.iter().find(|table| !found.contains(table)).or(found.first());
+    let name = other.map_or("sqlite_schema", |(name, ..)| name.as_str());
+    Err(Error::Corrupt {
+        path: path.into(),
+        why: format!("the definition of `{name}` is not what was written"),
+    })
+}
+
+type Table = (String, String, String, Option<String>);
+
+fn tables(connection: &Connection) -> rusqlite::Result<Vec<Table>> {
+    let mut statement =
+        connection.prepare("SELECT name, type, tbl_name, sql FROM sqlite_schema ORDER BY name")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    rows.collect()
+}
+
+/// The file's header says by which versions of the format it may be written: a file of a later one would be for readers only.
+pub fn check_header(header: &[u8; 100], path: &Path) -> Result<(), Error> {
+    match header[LOG_VERSIONS] {
+        [1, 1] | [2, 2] => Ok(()),
+        ref other => {
+            let why = format!("its header names the versions {other:?} of the file format");
+            Err(Error::Corrupt { path: path.into(), why })
+        }
+    }
 }
 
 /// Brings an older file to the newest version, all steps or none.

@@ -1,6 +1,6 @@
 //! Checks everything about a stored run.
 
-use super::{Reader, refusal};
+use super::{Reader, refusal, schema, vfs};
 use crate::payload::blobs_of;
 use crate::{Error, Missing, StateDir};
 use convoke_model::{Digest, RunId, Stamped};
@@ -28,6 +28,7 @@ pub fn verify(state: &StateDir, run: &RunId) -> Result<Verified, Error> {
     reader.check_other_blobs(&blobs)?;
     reader.meta()?;
     reader.check_pages()?;
+    reader.check_format()?;
     if reader.lacks_tip()? {
         return Err(Error::NoTip { run: run.clone(), last: chain.next - 1 });
     }
@@ -65,6 +66,14 @@ impl Reader {
         }
         let why = format!("its epoch is {recorded}, that of the journal {epoch}");
         Err(Error::Damaged { run: self.run.clone(), seq: next - 1, why, torn_tail: false })
+    }
+
+    /// What a writer needs besides: it opens the journal to go on.
+    fn check_format(&self) -> Result<(), Error> {
+        let header = vfs::header(&self.connection).map_err(|error| refusal(&self.path, error))?;
+        schema::check_header(&header, &self.path)?;
+        let version = schema::check(&self.connection, &self.path)?;
+        schema::check_tables(&self.connection, &self.path, version)
     }
 
     fn check_pages(&self) -> Result<(), Error> {

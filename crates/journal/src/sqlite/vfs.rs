@@ -68,6 +68,30 @@ pub fn register() -> bool {
     *REGISTERED
 }
 
+/// The header of a connection's file. The file is not opened for it: closing it again would end the locks of all connections.
+pub fn header(connection: &rusqlite::Connection) -> rusqlite::Result<[u8; 100]> {
+    let mut header = [0; 100];
+    let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
+    // SAFETY: the connection is open, so its file is; SQLite writes a pointer to it, which is used before the connection can be closed.
+    let code = unsafe {
+        let told = ffi::sqlite3_file_control(
+            connection.handle(),
+            c"main".as_ptr(),
+            ffi::SQLITE_FCNTL_FILE_POINTER,
+            std::ptr::from_mut(&mut file).cast(),
+        );
+        let methods = file.as_ref().and_then(|file| file.pMethods.as_ref());
+        match methods.and_then(|methods| methods.xRead) {
+            Some(read) if told == ffi::SQLITE_OK => read(file, header.as_mut_ptr().cast(), 100, 0),
+            _ => ffi::SQLITE_IOERR_READ,
+        }
+    };
+    match code {
+        ffi::SQLITE_OK => Ok(header),
+        code => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)),
+    }
+}
+
 /// What is kept behind SQLite's part of an open file.
 struct Own {
     methods: *const ffi::sqlite3_io_methods,
