@@ -4,6 +4,7 @@
 //! the command did. A variable in the environment marks all members, in case another process kills the supervisor.
 //! Signals are sent only while the leader is not reaped: until then its id cannot be used again.
 
+use crate::hurry;
 use crate::process::{Process, kill_marked};
 use crate::spawner::Spawner;
 use crate::supervisor;
@@ -98,10 +99,13 @@ impl Group {
         let _ = tokio::time::timeout(within, self.leader_ends()).await;
     }
 
-    /// Asks every member to end, and waits until all have, but no longer than the grace.
+    /// Asks every member to end, and waits until all have, but no longer than the grace. Neither where all is to end at once.
     pub async fn ask_to_end(&self, grace: Duration) {
+        if hurry::is_told() {
+            return;
+        }
         self.leader.iter().for_each(|_| supervisor::ask(self.pid));
-        self.gone(grace).await;
+        hurry::within(grace, self.leader_ends()).await;
     }
 
     /// Ends every member.
@@ -146,10 +150,12 @@ fn leave(mut leader: Child) {
 fn ask_and_let_go(mut leader: Child, grace: Duration, spawner: Arc<Spawner>) {
     let pid = Pid::from_child(&leader);
     // All of them get the signal before this code can be cancelled; only waiting for them can be.
-    supervisor::ask(pid);
+    if !hurry::is_told() {
+        supervisor::ask(pid);
+    }
     thread::spawn(move || {
         let deadline = Instant::now() + grace;
-        while !has_ended(pid) && Instant::now() < deadline {
+        while !has_ended(pid) && Instant::now() < deadline && !hurry::is_told() {
             thread::sleep(LOOK);
         }
         supervisor::end(pid);

@@ -49,7 +49,7 @@ impl Launcher {
     ) -> io::Result<Option<(Group, Pipes)>> {
         let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let order = Order { command, recording: None, until };
+        let order = Order { command, recording: None, outlives: false, until };
         let Some(mut child) = self.spawner.start_unless(order, taken_back, waits).await? else {
             return Ok(None);
         };
@@ -57,6 +57,22 @@ impl Launcher {
         // From here on, whatever fails, the group ends.
         let group = Group::new(child, mark, self.on_drop, self.spawner.clone())?;
         Ok(Some((group, pipes?)))
+    }
+}
+
+impl Launcher {
+    /// Starts a program that goes on when the engine ends, and of which nothing is read or recorded; `None` if it was taken back first.
+    /// What is given back is its supervisor.
+    pub async fn start_beside(
+        &self,
+        mut command: Command,
+        taken_back: impl Future<Output = ()>,
+    ) -> io::Result<Option<Child>> {
+        let mark = format!("{}-{}", self.origin, self.started.fetch_add(1, Ordering::Relaxed));
+        command.env(MARK, mark);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let order = Order { command, recording: None, outlives: true, until: None };
+        self.spawner.start_unless(order, taken_back, |_| {}).await
     }
 }
 
@@ -88,7 +104,7 @@ impl Launcher {
         let (recording, stdin) = slot.prepare(stdin, kept / 2, limit)?;
         command.env(MARK, slot.mark()).stdout(Stdio::null()).stderr(Stdio::null());
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
-        let order = Order { command, recording: Some(recording), until };
+        let order = Order { command, recording: Some(recording), outlives: true, until };
         let child = self.spawner.start_unless(order, taken_back, waits).await?;
         child.map(|child| Group::new(child, slot.mark(), OnDrop::Leave, self.spawner.clone())).transpose()
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`Launcher`] starts a process and gives its [`Group`], which is it and everything it starts, and its [`Pipes`].
 //! The holder of the group decides when it is asked to end, and when it is made to; [`OnDrop`] says what becomes of one
-//! that is merely let go of. Each has a supervisor (`supervisor`) that ends all of it when the engine dies; should that one
+//! that is merely let go of. A process that is told to stop at once gives none of them time (`hurry`). Each has a supervisor (`supervisor`) that ends all of it when the engine dies; should that one
 //! have been killed too, what is left is found and ended by [`end_leftovers`]. Commands,
 //! arguments and variables, and what is said on the streams, are the callers' business.
 //!
@@ -11,6 +11,7 @@
 
 mod exec;
 mod group;
+mod hurry;
 mod launcher;
 mod leftovers;
 mod peer;
@@ -21,6 +22,7 @@ mod supervisor;
 mod survivor;
 
 pub use group::{Group, OnDrop};
+pub use hurry::{end_at_once, within};
 pub use launcher::{Launcher, Pipes, Surviving};
 pub use leftovers::{Leftovers, end_leftovers};
 pub use peer::{Peer, peer};

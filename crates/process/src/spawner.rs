@@ -32,6 +32,8 @@ pub struct Order {
     pub command: Command,
     /// Where it is recorded, if it outlives the engine.
     pub recording: Option<Recording>,
+    /// Whether it goes on when the engine ends, though nothing is recorded of it.
+    pub outlives: bool,
     /// It is not started later than this: the error is [`io::ErrorKind::TimedOut`].
     pub until: Option<Instant>,
 }
@@ -68,12 +70,12 @@ impl Spawner {
         taken_back: impl Future<Output = ()>,
         waits: impl FnOnce(&io::Error),
     ) -> io::Result<Option<Child>> {
-        let Order { mut command, recording, until } = order;
+        let Order { mut command, recording, outlives, until } = order;
         let engine = rustix::process::getpid().as_raw_nonzero().get();
         command.process_group(0);
         let exec = Exec::of(&command)?;
         // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
-        unsafe { command.pre_exec(move || supervised(engine, &exec, recording.as_ref(), until)) };
+        unsafe { command.pre_exec(move || supervised(engine, &exec, recording.as_ref(), outlives, until)) };
         let (mut taken_back, mut shortage) = (pin!(taken_back), Shortage::default());
         let mut waits = Some(waits);
         loop {
@@ -179,13 +181,14 @@ fn supervised(
     engine: i32,
     exec: &Exec,
     recording: Option<&Recording>,
+    outlives: bool,
     until: Option<Instant>,
 ) -> io::Result<()> {
     if until.is_some_and(|until| until < Instant::now()) {
         return Err(io::Error::from_raw_os_error(libc::ETIMEDOUT));
     }
     restore_descriptor_limit()?;
-    Err(supervisor::supervise(engine, exec, recording))
+    Err(supervisor::supervise(engine, exec, recording, outlives))
 }
 
 #[cfg(test)]

@@ -55,8 +55,13 @@ pub fn end(supervisor: Pid) {
 }
 
 /// Runs in a new child of `engine`, between fork and exec: starts the command and becomes its supervisor, one that records and
-/// outlives the engine where there is a recording. Comes back only with the reason why the command could not be started.
-pub fn supervise(engine: libc::pid_t, exec: &Exec, recording: Option<&Recording>) -> io::Error {
+/// outlives the engine where there is a recording, and one that outlives it without one where that is said. Comes back only with the reason why the command could not be started.
+pub fn supervise(
+    engine: libc::pid_t,
+    exec: &Exec,
+    recording: Option<&Recording>,
+    outlives: bool,
+) -> io::Error {
     // SAFETY: only system calls, without a lock or an allocation, as it must be after a fork of many threads.
     unsafe {
         let mut all = mem::zeroed::<libc::sigset_t>();
@@ -74,10 +79,12 @@ pub fn supervise(engine: libc::pid_t, exec: &Exec, recording: Option<&Recording>
             recorder,
         };
         let Some(recording) = recording else {
-            libc::prctl(libc::PR_SET_PDEATHSIG, END);
-            // The engine may have died before the signal was set.
-            if libc::getppid() != engine {
-                return io::ErrorKind::Interrupted.into();
+            if !outlives {
+                libc::prctl(libc::PR_SET_PDEATHSIG, END);
+                // The engine may have died before the signal was set.
+                if libc::getppid() != engine {
+                    return io::ErrorKind::Interrupted.into();
+                }
             }
             failpoint!("supervisor.command.before");
             return match begin(&mut start) {

@@ -7,6 +7,7 @@
 //! `convoke_process`'s. Time limits of steps are the scheduler's: it cancels;
 //! a limit on silence is kept here, because only the reader of its streams knows whether a command is silent.
 
+mod beside;
 mod capture;
 mod environment;
 mod launch;
@@ -16,9 +17,12 @@ mod programs;
 mod silence;
 mod surviving;
 
+pub use beside::start_beside;
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
-pub use convoke_process::{Leftovers, MARK, end_leftovers, has_marked_ancestor, raise_descriptor_limit};
+pub use convoke_process::{
+    Leftovers, MARK, end_at_once, end_leftovers, has_marked_ancestor, raise_descriptor_limit,
+};
 pub use environment::Environment;
 pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;

@@ -185,7 +185,7 @@ async fn alongside<T>(
 /// Takes what is still on its way. Processes that keep the pipes open are given `LAST_WORDS` and no more.
 async fn last_words(streams: std::pin::Pin<&mut impl FusedFuture<Output = ()>>) {
     if !streams.is_terminated() {
-        let _ = tokio::time::timeout(LAST_WORDS, streams).await;
+        convoke_process::within(LAST_WORDS, streams).await;
     }
 }
 

@@ -5,7 +5,11 @@ use std::process::{ExitStatus, Stdio};
 
 async fn start(spawner: &Spawner, command: Command) -> Child {
     let started = spawner
-        .start_unless(Order { command, recording: None, until: None }, std::future::pending(), |_| {})
+        .start_unless(
+            Order { command, recording: None, outlives: false, until: None },
+            std::future::pending(),
+            |_| {},
+        )
         .await
         .unwrap();
     started.expect("nobody takes it back")
@@ -75,7 +79,7 @@ async fn a_command_is_started_or_taken_back_and_never_both() {
             if looks < 0 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
         });
         match spawner
-            .start_unless(Order { command, recording: None, until: None }, later, |_| {})
+            .start_unless(Order { command, recording: None, outlives: false, until: None }, later, |_| {})
             .await
             .unwrap()
         {
@@ -98,7 +102,7 @@ async fn a_command_is_not_started_once_its_time_to_start_is_over() {
     for until in [Instant::now() - std::time::Duration::from_millis(1), Instant::now() + LONG] {
         let mut command = Command::new("touch");
         command.arg(&folder);
-        let order = Order { command, recording: None, until: Some(until) };
+        let order = Order { command, recording: None, outlives: false, until: Some(until) };
         let started = spawner.start_unless(order, std::future::pending(), |_| {}).await;
         begun.push(
             started.map(|child| child.unwrap().wait().unwrap().success()).map_err(|error| error.kind()),

@@ -22,6 +22,7 @@ mod recorder;
 pub use record::{Recorded, Stream};
 pub(crate) use recorder::{Recorder, Recording};
 
+use crate::hurry;
 use crate::process::{Process, kill_marked};
 use convoke_failpoint::failpoint;
 use rustix::fs::{FlockOperation, flock};
@@ -298,8 +299,11 @@ impl Survivor {
 
     /// Asks the command to end, and waits until everything has, but no longer than the grace.
     pub async fn ask_to_end(&self, grace: Duration) {
+        if hurry::is_told() {
+            return;
+        }
         let _ = pidfd_send_signal(self.exit.as_fd(), Signal::TERM);
-        let _ = tokio::time::timeout(grace, self.ends()).await;
+        hurry::within(grace, self.ends()).await;
     }
 
     /// Ends everything.

@@ -104,7 +104,7 @@ impl Child {
 
     /// Ends it and everything it started. Its input must have ended already.
     pub async fn end(&self) {
-        let _ = tokio::time::timeout(MOMENT, self.group.leader_ends()).await;
+        convoke_process::within(MOMENT, self.group.leader_ends()).await;
         if !self.group.is_gone() {
             self.group.ask_to_end(GRACE).await;
         }
