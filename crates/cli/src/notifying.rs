@@ -3,7 +3,7 @@
 //!
 //! Three ways, all as configured: a bell and a line on the terminal that a detached run was started from, a command of the person's own
 //! (`notify.command`), and the desktop. None is ever waited for, and none can fail a run. A command that cannot be started is
-//! for the log. What there is to tell is found by `convoke_telemetry::notices`, as it is for webhooks.
+//! for the log. A program that is started here counts as one of the run's: it does not answer what the run asks. What there is to tell is found by `convoke_telemetry::notices`, as it is for webhooks.
 
 use crate::args::DetachedFrom;
 use crate::config::Notify;
@@ -14,7 +14,7 @@ use convoke_telemetry::notices::{Notice, RunNotices, Topic};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -144,17 +144,12 @@ impl Notifier {
     fn start(&self, command: &[String], topic: Topic, step: &str, words: &str) -> Result<(), String> {
         let [program, arguments @ ..] = command else { return Ok(()) };
         let mut command = Command::new(program);
-        command.args(arguments).arg(words);
+        command.args(arguments).arg(words).envs(std::env::vars_os());
         // The end was called so before there were topics.
         let event = if topic == Topic::End { "ended" } else { topic.word() };
         command.env("CONVOKE_RUN", &*self.run.0).env("CONVOKE_EVENT", event).env("CONVOKE_STEP", step);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("`notify.command`: `{program}` cannot be started: {error}"))?;
-        // Its end is waited for on a thread, so that it leaves no zombie; how it ends is its own business.
-        std::thread::spawn(move || child.wait());
-        Ok(())
+        convoke_tools::start_beside(command)
+            .map_err(|error| format!("`notify.command`: `{program}` cannot be started: {error}"))
     }
 }
 

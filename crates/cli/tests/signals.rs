@@ -79,6 +79,66 @@ fn the_second_ctrl_c_ends_everything_at_once() {
     gone_and_resumable(&world);
 }
 
+/// A script, a server of tools and a coding agent that note when they are asked to end, and do not.
+const DEAF: &str = "
+workflow: {name: deaf, entry_point: all, runtime: {mcp_servers: {box: {command: sh, args: [server.sh]}}}}
+agents:
+  - {name: script, type: script, command: sh, args: [script.sh]}
+  - {name: tool, type: tool, server: box, tool: act, arguments: {key: t0}}
+  - {name: coder, provider: {name: acp, command: sh, args: [agent.sh]}, prompt: Write.}
+parallel: [{name: all, agents: [script, tool, coder]}]
+";
+
+const SPEAKS_MCP: &str = r#"
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+  *'"method":"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"box","version":"1"}}' ;;
+  *'"method":"tools/list"'*) result='{"tools":[{"name":"act","description":"acts","inputSchema":{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}}]}' ;;
+  *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+while :; do sleep 0.02; done
+"#;
+
+const SPEAKS_ACP: &str = r#"
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+  *'"initialize"'*) result='{"protocolVersion":1,"agentCapabilities":{"loadSession":false,"promptCapabilities":{}}}' ;;
+  *'"session/new"'*) result='{"sessionId":"s1"}' ;;
+  *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+while :; do sleep 0.02; done
+"#;
+
+/// At the first signal nothing is asked to end; at the second one nothing is asked any more, or waited for: it is ended.
+#[test]
+fn a_second_signal_gives_nothing_time_to_tidy_up() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let world = World::with_workflow(DEAF);
+        let deaf = |name: &str| format!("trap 'echo {name} >>asked' TERM HUP INT\n");
+        world.write(
+            "script.sh",
+            deaf("script") + "echo script >>begun-script\nwhile :; do sleep 0.02; done\n",
+        );
+        world.write("server.sh", deaf("server") + "echo server >>begun-server\n" + SPEAKS_MCP);
+        world.write("agent.sh", deaf("agent") + "echo agent >>begun-agent\n" + SPEAKS_ACP);
+        let process = world.start(&["run", "w.yaml"]);
+        let has_begun = |name: &str| !world.read(&format!("begun-{name}")).is_empty();
+        until("all have begun", || ["script", "server", "agent"].into_iter().all(has_begun));
+        process.signal(signal);
+        process.await_words("stops at once");
+        process.signal(signal);
+        process.wait().prints_nothing().mentions(&["convoke resume"]);
+        assert_eq!(world.status(), "interrupted");
+        assert_eq!(world.read("asked"), "", "{signal:?}: it was asked, and waited for");
+    }
+}
+
 /// A shutdown lets what runs come to its end, within a bound, and begins nothing new.
 #[test]
 fn sigterm_and_sighup_let_what_runs_end() {

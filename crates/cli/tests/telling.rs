@@ -1,6 +1,6 @@
 //! What others are told about runs: traces, notices, numbers, logs.
 
-use crate::common::World;
+use crate::common::{USER_FILE, World};
 use crate::support::receiver::{Fate, Receiver, Taken, spans};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -302,7 +302,7 @@ fn a_command_is_told_what_it_asked_for() {
     let told = world.path("told");
     let script = format!("echo \"$CONVOKE_EVENT $CONVOKE_STEP\" >> '{}'", told.display());
     world.write(
-        "convoke.toml",
+        USER_FILE,
         format!("[notify]\non = ['failure', 'end']\ncommand = ['sh', '-c', \"\"\"{script}\"\"\"]\n"),
     );
     assert_eq!(world.run(&["run", "w.yaml"]).code, 1);

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::World;
+use common::{USER_FILE, World};
 use rustix::fs::{OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -233,7 +233,7 @@ fn a_gate_of_a_detached_run_is_told_where_it_was_started_and_by_the_configured_c
     let world = World::with(GATED);
     let told = world.path("told");
     let script = format!("echo \"$CONVOKE_EVENT $CONVOKE_STEP $0\" >>'{}'", told.display());
-    world.write("convoke.toml", format!("[notify]\ncommand = ['sh', '-c', \"\"\"{script}\"\"\"]\n"));
+    world.write(USER_FILE, format!("[notify]\ncommand = ['sh', '-c', \"\"\"{script}\"\"\"]\n"));
     let (run, mut session) = detached(&world, &[]);
     session.wait_for("`approve` waits for you: ship it?");
     assert!(session.seen.contains('\x07'), "{:?}", session.seen);
@@ -254,7 +254,7 @@ fn a_gate_of_a_detached_run_is_told_where_it_was_started_and_by_the_configured_c
 #[test]
 fn a_notification_that_cannot_be_made_is_in_the_log() {
     let world = World::with(GATED);
-    world.write("convoke.toml", "[notify]\ncommand = ['no-such-program-anywhere']\n");
+    world.write(USER_FILE, "[notify]\ncommand = ['no-such-program-anywhere']\n");
     let said = world.run(&["run", "w.yaml", "--no-interactive"]);
     assert_eq!(said.code, 5, "{}", said.stderr);
     let complaint = "`notify.command`: `no-such-program-anywhere` cannot be started";

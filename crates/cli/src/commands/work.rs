@@ -53,6 +53,9 @@ async fn attend(
                 let at_once = first.is_some() || signal != Signal::Interrupt;
                 first.get_or_insert(signal);
                 console.say(if at_once { "stopping at once" } else { signal.advice() });
+                if at_once {
+                    convoke_tools::end_at_once();
+                }
                 claimant.stop(if at_once { Stop::AtOnce } else { Stop::AfterTasks });
             }
         }

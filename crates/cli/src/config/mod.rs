@@ -53,6 +53,8 @@ pub struct Config {
     pub project_context: Option<PathBuf>,
     /// How a person is told that a run needs them.
     pub notify: Notify,
+    /// What a project's file says and what does not count there, in words.
+    pub left_out: Vec<String>,
     /// Receivers of traces and notices.
     pub receivers: Receivers,
     /// Which old runs go by themselves.
@@ -162,7 +164,9 @@ impl Config {
     pub fn load(flags: &Global, folder: &Path) -> Result<Config, ConfigError> {
         let mut layers = vec![Layer::from_toml(&values_of(DEFAULTS), None)?];
         layers.extend(user_file()?);
-        layers.extend(project_layer(folder)?);
+        let mut project = project_layer(folder)?;
+        let left_out = project.as_mut().map(leave_out_programs).unwrap_or_default();
+        layers.extend(project);
         layers.push(Layer::from_environment(crate::env::get));
         layers.push(from_flags(flags));
         let mut config = Config::resolve(layers, default_state_dir)?;
@@ -170,6 +174,7 @@ impl Config {
         config.retention = Retention::of(&config.entries, user_path().as_deref());
         config.receivers = Receivers::of(&config.entries, user_path().as_deref());
         config.price_list = price_list::read()?.map(Arc::new);
+        config.left_out = left_out;
         // A run that goes on enters its own folder; what was found before stays where it is.
         config.state_dir = std::path::absolute(&config.state_dir).unwrap_or(config.state_dir);
         Ok(config)
@@ -209,6 +214,7 @@ impl Config {
                     workflows: values.list("notify.workflows").unwrap_or_default(),
                 },
             },
+            left_out: Vec::new(),
             receivers: Receivers::default(),
             retention: None,
             color: color(values.text("color").as_deref()),
@@ -263,6 +269,30 @@ fn project_layer(folder: &Path) -> Result<Option<Layer>, ConfigError> {
         None => file(&shown_from_here(folder), None),
         Some(above) => file(&path, Some(above)),
     }
+}
+
+/// A program of the person's own, which Convoke starts by itself when something happens: a project's file does not choose it, because a step can
+/// write that file.
+const OWN_PROGRAMS: [&str; 1] = ["notify.command"];
+
+/// Takes these out of a project's layer, and says so.
+fn leave_out_programs(layer: &mut Layer) -> Vec<String> {
+    let is_own = |entry: &Entry| OWN_PROGRAMS.contains(&entry.key.as_str());
+    let left_out: Vec<String> = layer
+        .entries
+        .iter()
+        .filter(|entry| is_own(entry))
+        .map(|entry| {
+            let place =
+                user_path().map_or_else(|| "the user's file".to_owned(), |path| path.display().to_string());
+            format!(
+                "{}: `{}` does not count in a project's file; write it into {place}",
+                entry.origin, entry.key
+            )
+        })
+        .collect();
+    layer.entries.retain(|entry| !is_own(entry));
+    left_out
 }
 
 /// The file of the folder that the command was called in goes by its name alone.

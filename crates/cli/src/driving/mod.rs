@@ -105,6 +105,7 @@ impl Drive<'_> {
             destinations::line(&self.plan, &console.config).iter().for_each(|line| console.say(line));
         }
         self.equipment.remark().iter().for_each(|remark| console.warn(remark));
+        console.config.left_out.iter().for_each(|remark| console.warn(remark));
         limit_remark(&console.config, flags, &self.plan).iter().for_each(|remark| console.warn(remark));
         let (state, run) = (self.state.clone(), self.journal.run().clone());
         // What is played back was told of when it happened.
@@ -142,7 +143,7 @@ impl Drive<'_> {
 
     /// `None` if the run had come to an end before, from which nothing follows.
     async fn drive(self, run: &RunId) -> Result<Option<Driven>, CommandFailure> {
-        let signals =
+        let mut signals =
             Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
         let watchdog = Watchdog::start(run);
         let Drive { console, state, plan, journal, start, equipment, flags, reusable } = self;
@@ -215,13 +216,13 @@ impl Drive<'_> {
             publisher: Publisher::new(&state, run),
             watchdog,
         };
-        let (outcome, signal) = attend(engine, handle, notices, listeners, signals, &mut watcher).await;
+        let (outcome, signal) = attend(engine, handle, notices, listeners, &mut signals, &mut watcher).await;
         failpoint!("run.driven");
         if let Ok(outcome) = &outcome {
             LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
             survivors::forget(&state, run, outcome.status);
         }
-        equipment.close().await;
+        close(&equipment, &mut signals).await;
         failpoint!("run.closed");
         let failed = || CommandFailure::new(Exit::Failed, "the view of the run failed");
         let view = watcher.finish().ok_or_else(failed)?;
@@ -276,7 +277,7 @@ async fn attend(
     handle: Handle,
     mut notices: convoke_engine::Watch,
     listeners: Listeners<'_>,
-    mut signals: Signals,
+    signals: &mut Signals,
     watcher: &mut Watcher,
 ) -> (Result<Outcome, EngineError>, Option<Signal>) {
     let mut driving = pin!(engine.drive());
@@ -293,6 +294,9 @@ async fn attend(
                 listeners.watchdog.turns();
                 let again = first.replace(first.unwrap_or(signal)).is_some();
                 failpoint!("signal.heard");
+                if again {
+                    convoke_tools::end_at_once();
+                }
                 handle.interrupt(again, signal.words());
                 let words = if again { "stopping at once" } else { signal.advice() };
                 listeners.share.iter().for_each(|share| share.stop_taking());
@@ -308,6 +312,17 @@ async fn attend(
         listeners.pass_on(notice);
     }
     (outcome, first)
+}
+
+/// Ends the servers of a run that has come to rest. There is nothing left that a signal would let end first.
+async fn close(equipment: &Equipment, signals: &mut Signals) {
+    let mut closing = pin!(equipment.close());
+    tokio::select! {
+        biased;
+        () = &mut closing => return,
+        _ = signals.next() => convoke_tools::end_at_once(),
+    }
+    closing.await;
 }
 
 /// What people are told while nothing can be written down.

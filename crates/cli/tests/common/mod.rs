@@ -7,6 +7,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+/// The user's configuration, from the folder that a program works in.
+pub const USER_FILE: &str = "../home/.config/convoke/config.toml";
+
 /// A folder with a state folder and a home of its own.
 pub struct World {
     dir: tempfile::TempDir,

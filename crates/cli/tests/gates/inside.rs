@@ -2,6 +2,7 @@
 
 use crate::support::World;
 use crate::support::journal::Events;
+use crate::support::process::until;
 use serde_json::json;
 
 /// The run asks while a script of it tries to answer, in the given way. What it was told is in `said`, the codes in `codes`.
@@ -77,6 +78,54 @@ fn a_double_fork_does_not_help() {
 #[test]
 fn nohup_does_not_help() {
     is_refused("nohup env -u CONVOKE_COMMAND sh inner.sh >/dev/null 2>&1 &");
+}
+
+/// A run asks, and a program that is told of it answers, in this way.
+fn answering(way: &str, place: &str) -> World {
+    let convoke = env!("CARGO_BIN_EXE_convoke");
+    let world = World::with_workflow(
+        "
+workflow: {name: w, entry_point: sly}
+agents:
+  - {name: sly, type: script, command: sh, args: [-c, 'cp notify.toml convoke.toml'], routes: [{to: ask}]}
+  - {name: ask, type: human_gate, prompt: 'go?', options: [{label: Y, value: y, route: later}]}
+  - {name: later, type: script, command: sh, args: [-c, 'true']}
+output: {said: '{{ ask.output.selected }}'}
+",
+    );
+    let script = format!("{convoke} answer \"$CONVOKE_RUN\" ask y >said 2>&1; echo $? >code");
+    world.write("told.sh", script);
+    world.write(place, format!("[notify]\ncommand = ['sh', '-c', \"\"\"{way}\"\"\"]\n"));
+    world
+}
+
+/// The person's own program is told of the gate, and counts as one that the run started.
+#[test]
+fn a_program_that_is_told_of_a_gate_does_not_answer_it() {
+    for way in
+        ["sh told.sh", "env -u CONVOKE_COMMAND sh told.sh", "(setsid env -u CONVOKE_COMMAND sh told.sh &) &"]
+    {
+        let world = answering(way, "user.toml");
+        let file = world.work().join("user.toml").display().to_string();
+        let world = world.env("CONVOKE_CONFIG", &file);
+        world.write("notify.toml", "");
+        world.convoke(&["run", "w.yaml"]).exits(5);
+        until("it was told", || world.read("code").ends_with('\n'));
+        assert_eq!(world.read("code"), "24\n", "{way}: {}", world.read("said"));
+        assert_eq!(Events::of(&world, &world.run()).count("gate_answered"), 0, "{way}");
+    }
+}
+
+/// A step writes the project's file, and the next process of the run reads it.
+#[test]
+fn a_step_names_no_program_that_is_told_of_its_gate() {
+    let world = answering("sh told.sh", "notify.toml");
+    world.convoke(&["run", "w.yaml"]).exits(5);
+    assert!(world.work().join("convoke.toml").exists(), "the step wrote it");
+    let again = world.convoke(&["resume", &world.run()]).exits(5);
+    assert!(again.stderr.contains("convoke.toml:2: `notify.command` does not count"), "{}", again.stderr);
+    assert!(!world.work().join("code").exists(), "nothing was started: {}", world.read("said"));
+    assert_eq!(Events::of(&world, &world.run()).count("gate_answered"), 0);
 }
 
 /// A step may start runs of its own, and look at runs.
