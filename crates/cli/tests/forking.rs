@@ -73,3 +73,31 @@ fn what_cannot_be_forked_is_refused_with_its_reason() {
     world.convoke(&["fork", &base, "--set", "b.winner=x"]).exits(2).mentions(&["names no output"]);
     assert_eq!(world.runs().len(), 1);
 }
+
+/// A command that failed may have done something first: it is asked about as others are. One that never began is not.
+#[test]
+fn an_effect_that_failed_is_repeated_only_when_that_is_said() {
+    let pays = |command: &str| {
+        format!(
+            "workflow: {{name: w, entry_point: pays}}\nagents:\n  - {{name: pays, type: script, command: {command}, args: [-c, 'echo x >>book; exit 1'], output: {{x: {{type: string}}}}, retry: {{max_attempts: 2, delay_seconds: 0}}}}\n"
+        )
+    };
+    let world = World::with_workflow(&pays("sh"));
+    world.convoke(&["run", "w.yaml"]).exits(1);
+    let (base, before) = (world.run(), world.read("book"));
+    let asked =
+        world.convoke(&["fork", &base]).exits(3).mentions(&["done again", "it failed", "--repeat-effects"]);
+    assert_eq!(
+        asked.stderr.matches("pays:").count(),
+        1,
+        "one call, however often it was tried: {}",
+        asked.stderr
+    );
+    assert_eq!((world.read("book"), world.runs().len()), (before.clone(), 1), "nothing was begun");
+    world.convoke(&["run", "w.yaml", "--reuse", &base]).exits(3).mentions(&["pays:"]);
+    world.convoke(&["fork", &base, "--repeat-effects"]).exits(1);
+    assert_eq!(world.read("book").len(), before.len() * 2);
+    let world = World::with_workflow(&pays("no-such-program"));
+    world.convoke(&["run", "w.yaml"]).exits(1);
+    world.convoke(&["fork", &world.run()]).exits(1);
+}

@@ -127,6 +127,9 @@ fn scripts_are_reused_and_repeated_only_when_that_is_said() {
     let base = world.run();
     world.convoke(&["run", "w.yaml", "--reuse", &base]).exits(0);
     assert_eq!(world.read("marks"), "one\n", "its output was taken");
+    let kept = world.convoke(&["prune", "--keep-last", "1"]).exits(0);
+    assert!(kept.stderr.contains("or took outputs of it"), "{}", kept.stderr);
+    assert!(world.runs().contains(&base), "the base of a reuse is kept");
     world.write("w.yaml", text("two"));
     world.convoke(&["run", "w.yaml", "--reuse", &base]).exits(3).mentions(&["may have it done again", "s:"]);
     world.convoke(&["run", "w.yaml", "--reuse", &base, "--repeat-effects"]).exits(0);
@@ -159,4 +162,28 @@ output: {n: '{{ each.count }}'}
     let moved = r#"items=["new","z","x","y"]"#;
     let said = world.convoke(&["run", "w.yaml", "--reuse", &base, "--explain", "-i", moved]).exits(0);
     assert!(said.stderr.contains("1 ran, 4 reused"), "{said}");
+}
+
+/// What a person set in a fork is nobody's answer, and the reason says that it is not taken for one.
+#[test]
+fn an_output_that_was_set_is_not_reused_and_the_reason_says_so() {
+    let text = "
+workflow: {name: w, entry_point: judge}
+agents:
+  - {name: judge, type: script, idempotent: true, command: sh, args: [-c, 'echo 1'], routes: [{to: next}]}
+  - {name: next, type: script, idempotent: true, command: sh, args: [-c, 'echo 2']}
+output: {said: '{{ judge.output.exit_code }}'}
+";
+    let world = World::with_workflow(text);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let base = world.run();
+    let set = ["--set", "judge.output={\"stdout\": \"x\", \"stderr\": \"\", \"exit_code\": 7}"];
+    for at in [&["--at", "judge"][..], &[]] {
+        let fork = [&["fork", &base][..], at, &set[..]].concat();
+        world.convoke(&fork).exits(0);
+        let forked = world.runs()[0].clone();
+        let again = world.convoke(&["run", "w.yaml", "--reuse", &forked, "--explain"]).exits(0);
+        assert!(again.stderr.contains("judge ran: its output was set by a person there"), "{}", again.stderr);
+        assert_eq!(again.json(), json!({"said": 0}));
+    }
 }

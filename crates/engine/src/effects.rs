@@ -25,6 +25,9 @@ pub struct Effect {
     pub key: String,
     /// How it stands.
     pub state: EffectState,
+    /// Whether it was begun, as far as the journal says: what is known never to have been started changed nothing.
+    #[serde(skip)]
+    pub begun: bool,
     /// The decision by which it was made again, or by which its outcome is known all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<Decision>,
@@ -62,11 +65,6 @@ impl EffectState {
             EffectState::Repeated => "repeated by decision",
         }
     }
-
-    /// Whether the effect may have happened.
-    pub fn may_have_happened(self) -> bool {
-        self != EffectState::Failed
-    }
 }
 
 /// The decision about an effect whose outcome was unknown.
@@ -80,6 +78,18 @@ pub enum Decision {
     /// A person, by this name.
     Person(String),
 }
+
+/// Failures of an attempt by which its command was never started.
+const UNBEGUN: [&str; 8] = [
+    reason::NEVER_STARTED,
+    reason::INTERRUPTED_UNSTARTED,
+    reason::NO_ROOM,
+    reason::FENCED,
+    "bad_working_dir",
+    "not_found",
+    "not_executable",
+    "cannot_start",
+];
 
 /// Every effect of a run, in the order of the claims.
 pub fn effects(events: &[Stamped]) -> Vec<Effect> {
@@ -120,6 +130,11 @@ impl Ledger {
                 let interrupted = failure.reason.as_deref() == Some(reason::INTERRUPTED);
                 let was_stopped = interrupted && failure.class == Class::Cancelled;
                 let state = if was_stopped { EffectState::Unknown } else { EffectState::Failed };
+                if failure.reason.as_deref().is_some_and(|reason| UNBEGUN.contains(&reason))
+                    && let Some(own) = self.own.get(task)
+                {
+                    self.effects[*own].begun = false;
+                }
                 self.end(task, state, stamped.at);
             }
             Event::AttemptLost { task, .. } => self.end(task, EffectState::Unknown, stamped.at),
@@ -160,6 +175,7 @@ impl Ledger {
             what: what.clone(),
             key: key.clone(),
             state: EffectState::Claimed,
+            begun: true,
             decided_by: None,
             claimed_at: stamped.at,
             settled_at: None,

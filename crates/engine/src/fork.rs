@@ -2,10 +2,10 @@
 //!
 //! Nothing is done in the name of the fork before they are on disk with the copy; from then on it is resumed as every run is.
 
-use crate::effects::{Effect, EffectState, effects};
+use crate::effects::{Effect, effects};
 use crate::error::EngineError;
 use crate::setup::{Written, fold, reopening, with};
-use convoke_model::hash::HashSet;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Digest, Event, JsonText, PlanChanged, RunForked, RunId, SetOutput, Stamped, TaskId};
 use convoke_plan::Plan;
 use convoke_schedule::{Changed, Scheduler, changed_and_set, reopen, replayable};
@@ -66,13 +66,14 @@ impl Fork {
     }
 }
 
-/// What tasks that are not `done` did to the world, and would do again; `base` has taken all of these events. What failed, and
-/// what its step declares to be repeatable, is left out.
+/// What tasks that are not `done` did to the world, and would do again; `base` has taken all of these events. What failed is part of it,
+/// because a command may have done much before it failed. What never began, and what its step declares to be repeatable, is left out. A call that
+/// was made several times is there once, as it was made last.
 pub fn repeated(base: &Scheduler, events: &[Stamped], done: &HashSet<TaskId>) -> Vec<Effect> {
     let mut found = effects(events);
-    found.retain(|effect| {
-        effect.state != EffectState::Failed && !done.contains(&effect.task) && !base.may_repeat(&effect.task)
-    });
+    found.retain(|effect| effect.begun && !done.contains(&effect.task) && !base.may_repeat(&effect.task));
+    let last: HashMap<String, u64> = found.iter().map(|effect| (effect.key.clone(), effect.event)).collect();
+    found.retain(|effect| last[&effect.key] == effect.event);
     found
 }
 

@@ -10,6 +10,7 @@ pub fn reasons(because: &[Affected]) -> String {
     let words = because.iter().map(|reason| match reason {
         Affected::New => "it is new".to_owned(),
         Affected::Unfinished => "it did not succeed there".to_owned(),
+        Affected::Set => "its output was set by a person there".to_owned(),
         Affected::Changed(part) => format!("{part} changed"),
         Affected::Input(name) => format!("input `{name}` changed"),
         Affected::Output(step) => format!("output of `{step}` changed"),

@@ -115,6 +115,8 @@ pub enum Affected {
     New,
     /// That run's task did not succeed.
     Unfinished,
+    /// That run's task has an output that a person set (`fork --set`): nobody's answer.
+    Set,
     /// A part of its definition is another one: `prompt`, `model`, `command`, …
     Changed(String),
     /// An input of the workflow has another value.

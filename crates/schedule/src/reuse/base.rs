@@ -7,7 +7,7 @@ use crate::fold::IllegalEvent;
 use crate::outputs::Outputs;
 use crate::resume::replayable;
 use crate::scheduler::Scheduler;
-use convoke_model::hash::HashMap;
+use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{Affected, Digest, Event, JsonText, Payload, RunId, Stamped, TakenFrom, TaskId, Usage};
 use convoke_plan::Plan;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub struct Reusable {
     entries: HashMap<TaskId, Entry>,
     /// Items of fan-outs by what they were asked: an item may have moved in its list.
     items: HashMap<(String, Digest), TaskId>,
+    /// Tasks whose output a person set.
+    set: HashSet<TaskId>,
     values: Values,
 }
 
@@ -47,7 +49,13 @@ impl Reusable {
         events: Vec<Stamped>,
         values: Values,
     ) -> Result<Reusable, IllegalEvent> {
-        let mut found = Reusable { run, entries: HashMap::default(), items: HashMap::default(), values };
+        let mut found = Reusable {
+            run,
+            entries: HashMap::default(),
+            items: HashMap::default(),
+            set: HashSet::default(),
+            values,
+        };
         let mut scheduler = Scheduler::new(plan);
         for stamped in replayable(events) {
             found.take(&scheduler, &stamped.event);
@@ -77,6 +85,7 @@ impl Reusable {
                 self.spend(task, saved);
                 self.finish(task, output);
             }
+            Event::OutputTaken { task, from: TakenFrom::Set, .. } => drop(self.set.insert(task.clone())),
             _ => {}
         }
     }
@@ -110,6 +119,9 @@ impl Reusable {
         let unrecorded = now.unrecorded();
         if !unrecorded.is_empty() {
             return Err(unrecorded);
+        }
+        if self.set.contains(task) {
+            return Err(vec![Affected::Set]);
         }
         let same = self.entries.get(task);
         let because = match same {

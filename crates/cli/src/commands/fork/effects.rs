@@ -6,7 +6,7 @@ use crate::gate;
 use crate::stdio;
 use crate::stored::Stored;
 use crate::view::format;
-use convoke_engine::effects::Effect;
+use convoke_engine::effects::{Effect, EffectState};
 use convoke_model::{Event, Stamped};
 use convoke_plan::Plan;
 use convoke_schedule::{Scheduler, replayable};
@@ -42,8 +42,13 @@ pub fn permit(found: &[Effect], why: &str, otherwise: &str, allowed: bool) -> Re
         return Ok(());
     }
     let mut words = format!("{why}:");
-    for Effect { task, what, .. } in found.iter().take(MOST) {
-        words.push_str(&format!("\n  {task}: {}", format::first_line(what)));
+    for Effect { task, what, state, .. } in found.iter().take(MOST) {
+        let failed = if *state == EffectState::Failed {
+            " (it failed, perhaps not before it did something)"
+        } else {
+            ""
+        };
+        words.push_str(&format!("\n  {task}: {}{failed}", format::first_line(what)));
     }
     if found.len() > MOST {
         words.push_str(&format!("\n  and {} more", found.len() - MOST));

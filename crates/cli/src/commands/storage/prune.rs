@@ -117,7 +117,7 @@ fn remarks(pruned: &Pruned) -> Vec<String> {
     let mut remarks = Vec::new();
     if pruned.bases > 0 {
         let (count, stay) = (plural(pruned.bases, "run"), stay(pruned.bases));
-        remarks.push(format!("{count} {stay}: other runs were forked from it"));
+        remarks.push(format!("{count} {stay}: other runs were forked from it, or took outputs of it"));
     }
     if pruned.unfinished > 0 && pruned.removed.is_empty() {
         let (count, stay) = (plural(pruned.unfinished, "run"), stay(pruned.unfinished));
