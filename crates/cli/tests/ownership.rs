@@ -8,11 +8,12 @@
 
 use crate::support;
 
-use convoke_journal::{Reader, StateDir, verify};
+use convoke_journal::{Reader, StateDir, StoppedOwner, verify};
 use convoke_model::{Event, RunId, Stamped};
 use rustix::process::Signal;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -114,7 +115,29 @@ const AT_ONCE: u64 = 3;
 
 #[test]
 fn an_owner_that_is_stopped_at_any_moment_appends_and_sends_nothing_after_a_takeover() {
-    let rounds = number("CONVOKE_TAKEOVERS").unwrap_or(3);
+    let (rounds, all) = stop_owners(number("CONVOKE_TAKEOVERS").unwrap_or(3), StoppedOwner::Ends);
+    let (taken, ended) =
+        (all.iter().filter(|was| was.taken).count(), all.iter().filter(|was| was.ended).count());
+    eprintln!(
+        "{rounds} owners stopped: {taken} runs taken over, {ended} owners ended, 0 appended, sent or started anything"
+    );
+    assert!(rounds < 3 || taken > 0, "no owner was stopped in time");
+}
+
+/// The same where the old owner is not ended, as one that is not stopped but stuck: it appends and starts nothing. A request that it was about
+/// to write to a connection may still be sent, and at most the one that it was at.
+#[test]
+fn an_owner_that_is_left_to_find_out_appends_and_starts_nothing_after_a_takeover() {
+    let (rounds, all) = stop_owners(number("CONVOKE_TAKEOVERS").unwrap_or(3), StoppedOwner::FindsOut);
+    let taken = all.iter().filter(|was| was.taken).count();
+    let late: usize = all.iter().map(|was| was.late).sum();
+    eprintln!(
+        "{rounds} owners stopped: {taken} runs taken over, 0 appended or started anything, {late} requests were sent late"
+    );
+    assert!(rounds < 3 || taken > 0, "no owner was stopped in time");
+}
+
+fn stop_owners(rounds: u64, owner: StoppedOwner) -> (u64, Vec<Was>) {
     let seed = number("CONVOKE_SEED").unwrap_or_else(fresh_seed);
     eprintln!("CONVOKE_SEED={seed}");
     let usual = {
@@ -123,25 +146,19 @@ fn an_owner_that_is_stopped_at_any_moment_appends_and_sends_nothing_after_a_take
         world.convoke(&["run", "w.yaml", "--silent"]).exits(0);
         begin.elapsed()
     };
-    let (next, taken, ended) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let (next, all) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     let play = || {
         loop {
             let round = next.fetch_add(1, Ordering::Relaxed);
             if round >= rounds {
                 return;
             }
-            let random = Random(seed ^ (round << 32));
-            let was = taken_over(random, usual, round);
-            taken.fetch_add(u64::from(was.taken), Ordering::Relaxed);
-            ended.fetch_add(u64::from(was.ended), Ordering::Relaxed);
+            let was = taken_over(Random(seed ^ (round << 32)), usual, round, owner);
+            all.lock().expect("no round panics while it counts").push(was);
         }
     };
     thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(play))));
-    let (taken, ended) = (taken.into_inner(), ended.into_inner());
-    eprintln!(
-        "{rounds} owners stopped: {taken} runs taken over, {ended} owners ended, 0 appended, sent or started anything"
-    );
-    assert!(rounds < 3 || taken > 0, "no owner was stopped in time");
+    (rounds, all.into_inner().expect("no round panics while it counts"))
 }
 
 #[derive(Default)]
@@ -150,9 +167,11 @@ struct Was {
     taken: bool,
     /// The old owner was ended.
     ended: bool,
+    /// Requests that it sent all the same when it went on.
+    late: usize,
 }
 
-fn taken_over(mut random: Random, usual: Duration, round: u64) -> Was {
+fn taken_over(mut random: Random, usual: Duration, round: u64, owner: StoppedOwner) -> Was {
     let model = Model::answering(|_| json!({"say": "done", "delay_ms": 30}));
     let world = by_turns(&model);
     let mut stopped = world.start(&["run", "w.yaml", "--silent"]);
@@ -172,7 +191,7 @@ fn taken_over(mut random: Random, usual: Duration, round: u64) -> Was {
         return Was::default();
     }
     let name = format!("round {round}, stopped after {after:?}");
-    let allowed = gone_on_with(&world, &run, &name);
+    let allowed = gone_on_with(&world, &run, &name, owner);
     let had_ended = |events: &[Stamped]| {
         events.iter().filter(|stamped| matches!(stamped.event, Event::RunFinished { .. })).count()
     };
@@ -180,10 +199,20 @@ fn taken_over(mut random: Random, usual: Duration, round: u64) -> Was {
     assert_eq!(had_ended(&before.1), 1, "{name}: it ended once");
     stopped.signal(Signal::CONT);
     let said = stopped.wait();
-    // It was ended when the run was taken over; one that had nothing more to write had ended the run itself.
-    assert!(matches!(said.code, Some(0) | None), "{name}: the old owner\n{said}");
     let after = (model.asked().len(), events(&world, &run), world.read("witness"));
-    assert_eq!(before.0, after.0, "{name}: the old owner sent a request");
+    let late = after.0 - before.0;
+    match owner {
+        // It was ended when the run was taken over; one that had nothing more to write had ended the run itself.
+        StoppedOwner::Ends => {
+            assert!(matches!(said.code, Some(0) | None), "{name}: the old owner\n{said}");
+            assert_eq!(late, 0, "{name}: the old owner sent a request");
+        }
+        // One that kept the journal locked was ended all the same.
+        StoppedOwner::FindsOut => {
+            assert!(matches!(said.code, Some(0 | 6) | None), "{name}: the old owner\n{said}");
+            assert!(late <= 1, "{name}: the old owner went on sending requests: {late}");
+        }
+    }
     assert_eq!(before.1, after.1, "{name}: the old owner appended something");
     assert_eq!(before.2, after.2, "{name}: the old owner did something");
     for (key, times) in effects(&world) {
@@ -191,15 +220,19 @@ fn taken_over(mut random: Random, usual: Duration, round: u64) -> Was {
         assert!(times <= most, "{name}: `{key}` happened {times} times, allowed {most}");
     }
     verify(&state, &RunId(run.as_str().into())).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Was { taken: owners(&world, &run) > 1, ended: said.code.is_none() }
+    Was { taken: owners(&world, &run) > 1, ended: said.code.is_none(), late }
 }
 
 /// Takes the run over and drives it to its end; how often a person let the step of a key be repeated.
-fn gone_on_with(world: &World, run: &str, name: &str) -> BTreeMap<String, u64> {
+fn gone_on_with(world: &World, run: &str, name: &str, owner: StoppedOwner) -> BTreeMap<String, u64> {
     let mut allowed = BTreeMap::new();
     let begin = Instant::now();
     loop {
-        let said = world.convoke(&["resume", run, "--silent"]);
+        let mut command = world.command(&["resume", run, "--silent"]);
+        if owner == StoppedOwner::FindsOut {
+            command.env("CONVOKE_TEST_STOPPED_OWNER", "1");
+        }
+        let said = Process::start(command).wait();
         match said.code {
             Some(0) => return allowed,
             Some(6) => {

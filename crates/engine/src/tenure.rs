@@ -4,7 +4,8 @@
 //! refuses what a stale owner appends. So that nothing is *done* in its name either, ownership is confirmed by a sign of life after
 //! each commit that something follows from, before each attempt and before each call to a model, unless that was done a moment
 //! ago. A command of a step is not started once the lease that the last sign of life began is over, by a look at the clock between
-//! fork and exec (`convoke_process`). A process that is stopped between the last confirmation and a call sends that one
+//! fork and exec (`convoke_process`). So is a coding agent, and a request
+//! is not handed to its connection then. A process that is stopped behind that, while it connects or calls a tool of a server, sends that one
 //! call when it goes on, as it would have if it had been stopped right after it.
 //!
 //! Kept true: times are those from before the sign of life was given. A stop between it and its note makes the process less sure,

@@ -1,7 +1,7 @@
 //! Ends an owner that is stopped when its run is taken over.
 //!
-//! A stopped process is fenced: it can append nothing when it goes on. But a call that it had admitted may be on its way to
-//! the socket, and would be sent; and one that is stopped in the middle of a commit keeps SQLite's lock on the journal, so that
+//! A stopped process is fenced: it can append nothing when it goes on, and looks at its lease before it sends. But a call that was on its
+//! way to the socket would be sent; and one that is stopped in the middle of a commit keeps SQLite's lock on the journal, so that
 //! no process can write. So the one that takes the run over ends it. Only a process that is proved to be the silent owner is
 //! ended: same machine and boot, same process id, same start time, and stopped (not running, not waiting for a disk, not held
 //! by a debugger).

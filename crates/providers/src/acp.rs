@@ -32,6 +32,7 @@ use permission::{Decision, PermissionRequest};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// Programs that wait for people hold no permit, so their number has a bound of its own. Beyond it the one that has waited
 /// longest is ended, and begun anew when its answer comes.
@@ -144,14 +145,18 @@ impl Acp {
     async fn begin(&self, request: &Request<'_>, begin: Begin, sink: &dyn Sink) -> Result<Live, Failure> {
         note_tools(request, sink);
         let folder: PathBuf = folder(request.working_dir);
-        let running = self.start(&folder, request.trace).await?;
+        let running = self.start(&folder, (request.trace, sink.starts_until())).await?;
         running.announce(sink);
         Live::begin(running, &self.program, folder, request, begin, sink).await
     }
 
-    async fn start(&self, folder: &Path, trace: Option<&str>) -> Result<Running, Failure> {
+    async fn start(
+        &self,
+        folder: &Path,
+        limits: (Option<&str>, Option<Instant>),
+    ) -> Result<Running, Failure> {
         let given = self.programs.given(&self.name, &self.program)?;
-        self.programs.start(&self.name, &self.program, given, folder, trace).await
+        self.programs.start(&self.name, &self.program, given, folder, limits).await
     }
 
     /// Takes the agent of the task that waits for a person. Graders have none.
@@ -198,7 +203,7 @@ impl Provider for Acp {
     fn models(&self) -> BoxFuture<'_, Result<Vec<String>, Failure>> {
         Box::pin(async {
             let folder = folder(None);
-            let running = self.start(&folder, None).await?;
+            let running = self.start(&folder, (None, None)).await?;
             listing::models(running, &self.program, folder).await
         })
     }

@@ -52,8 +52,8 @@ impl Headless {
         let given = self.programs.given(&self.name, &self.program)?;
         let Arguments { list, input } = Arguments::new(&given.args, request);
         let (given, folder) = (given.with_args(list), folder(request.working_dir));
-        let mut running =
-            self.programs.start(&self.name, &self.program, given, &folder, request.trace).await?;
+        let limits = (request.trace, sink.starts_until());
+        let mut running = self.programs.start(&self.name, &self.program, given, &folder, limits).await?;
         running.announce(sink);
         let (stdin, stdout) = running.streams();
         let mut heard = Heard::default();

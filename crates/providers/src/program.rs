@@ -12,6 +12,7 @@ pub use given::Given;
 pub use lines::Lines;
 
 use crate::reference::Lookup;
+use crate::trouble::away;
 use convoke_agent::{Report, Sink};
 use convoke_model::{Class, Failure, Program, TRACEPARENT, reason};
 use convoke_process::{Group, Launcher, NO_ROOM_HINT, OnDrop, Pipes, is_shortage};
@@ -22,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::unix::pipe;
 
 /// How long a program that is told to end may tidy up.
@@ -51,14 +52,14 @@ impl Programs {
         Given::new(provider, program, &self.lookup)
     }
 
-    /// Starts a program with what it is given in a folder; it is told the span that its work belongs to.
+    /// Starts a program with what it is given in a folder, not later than a time; it is told the span that its work belongs to.
     pub async fn start(
         &self,
         provider: &str,
         program: &Program,
         given: Given,
         folder: &Path,
-        trace: Option<&str>,
+        (trace, until): (Option<&str>, Option<Instant>),
     ) -> Result<Running, Failure> {
         let mut command = Command::new(&program.command);
         command.args(&given.args).current_dir(folder).env_clear();
@@ -66,7 +67,8 @@ impl Programs {
         command.envs(trace.map(|trace| (TRACEPARENT, trace)));
         command.envs(given.env()).stdin(Stdio::piped());
         let refused = |error: io::Error| refusal(provider, program, folder, &error);
-        let (group, pipes) = self.launcher().start(command).await.map_err(refused)?;
+        let started = self.launcher().start_unless(command, until, std::future::pending(), |_| {}).await;
+        let (group, pipes) = started.map_err(refused)?.expect("nobody takes it back");
         Ok(Running::new(group, pipes, given.into_secrets()))
     }
 
@@ -185,6 +187,7 @@ fn refusal(provider: &str, program: &Program, folder: &Path, error: &io::Error) 
         io::ErrorKind::PermissionDenied => {
             fatal("not_executable", format!("program `{command}` is not executable"))
         }
+        io::ErrorKind::TimedOut => away(),
         _ if is_shortage(error) => {
             let message = format!("provider {provider}: no room to start program `{command}`: {error}");
             Failure::new(Class::Capacity, message).reason(reason::NO_ROOM).hint(NO_ROOM_HINT)

@@ -4,9 +4,10 @@ use crate::connection::causes;
 use crate::fault::Fault;
 use crate::phases::{Phase, timed_out};
 use crate::wire::is_shortage_below;
+use convoke_agent::Sink;
 use convoke_model::{Class, Failure, reason};
 use convoke_process::NO_ROOM_HINT;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What can go wrong on the way to an answer.
 #[derive(Debug)]
@@ -25,6 +26,21 @@ pub enum Trouble {
     TooLong(usize),
     /// Nothing was sent, because of this.
     Unsent(Failure),
+}
+
+/// Fails if this process was away for so long that another one may drive the run. Asked right before a request leaves: what was
+/// admitted before the process was stopped is not sent by one that goes on later.
+pub fn require_tenure(sink: &dyn Sink) -> Result<(), Failure> {
+    match sink.starts_until() {
+        Some(until) if until < Instant::now() => Err(away()),
+        _ => Ok(()),
+    }
+}
+
+/// The failure of a request, or of a program, that was not begun for that reason.
+pub fn away() -> Failure {
+    let message = "the process was away for longer than its lease lasts; nothing was sent";
+    Failure::new(Class::Cancelled, message).reason(reason::FENCED)
 }
 
 impl Trouble {

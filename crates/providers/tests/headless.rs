@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{Asked, Heard, cut_off, is_gone};
-use convoke_agent::{Message, Provider, Providers, Role};
+use common::{Asked, Away, Heard, cut_off, is_gone};
+use convoke_agent::{Message, NoReply, Provider, Providers, Role};
 use convoke_model::{Class, Program, ProviderSettings};
 use convoke_providers::{Options, Registry};
 use serde_json::json;
@@ -136,4 +136,16 @@ async fn reports_come_while_it_runs() {
     let (asked, heard) = (Asked::default(), Heard::default());
     let reply = script("echo \"$1\"", &[output]).complete(&asked.request(), &heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.text().as_str()), ("three", "three"));
+}
+
+#[tokio::test]
+async fn a_process_that_was_away_for_longer_than_its_lease_starts_no_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let witness = folder.path().join("witness");
+    let provider = script("echo x >\"$1\"", &[witness.to_str().unwrap()]);
+    let asked = Asked::default();
+    let failure =
+        provider.complete(&asked.request(), &Away).await.map_err(NoReply::into_failure).unwrap_err();
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Cancelled, Some("fenced")));
+    assert!(!witness.exists());
 }

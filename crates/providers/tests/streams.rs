@@ -277,3 +277,15 @@ async fn llamacpp_is_asked_on_a_new_connection_each_time() {
     }
     assert_eq!(server.connections.load(Ordering::SeqCst), 2);
 }
+
+/// Another process may drive the run by now.
+#[tokio::test]
+async fn a_process_that_was_away_for_longer_than_its_lease_sends_nothing() {
+    let server = Server::start(vec![answer("three")]).await;
+    let (asked, provider) = (Asked::default(), openai(&server.url));
+    let failure =
+        provider.complete(&asked.request(), &Away).await.map_err(NoReply::into_failure).unwrap_err();
+    assert_eq!((failure.class, failure.reason.as_deref()), (Class::Cancelled, Some("fenced")));
+    assert_eq!(server.requests.lock().unwrap().len(), 0);
+    assert_eq!(asked.of(&*provider).await.unwrap().text, "three", "a process that was not is answered");
+}

@@ -335,4 +335,8 @@ impl Sink for Heard<'_> {
         }
         self.sink.report(report);
     }
+
+    fn starts_until(&self) -> Option<std::time::Instant> {
+        self.sink.starts_until()
+    }
 }

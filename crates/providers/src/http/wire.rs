@@ -11,7 +11,7 @@ use crate::phases::{Deadline, Phase, timed_out, within};
 use crate::preset::Preset;
 use crate::reference::{Lookup, resolve};
 use crate::refusal::{Optional, refused};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, require_tenure};
 use convoke_agent::{NoReply, Reply, Report, Request, Sink};
 use convoke_model::{Class, Failure, ProviderSettings};
 use convoke_process::{Shortage, is_shortage};
@@ -183,7 +183,7 @@ impl Wire {
         }
         let body = serde_json::to_vec(body).expect("a JSON value is JSON");
         let beginning = Deadline::new(Phase::FirstToken, request.timeouts.first_token);
-        let response = beginning.meet(self.send(url, body, request.timeouts.connect)).await??;
+        let response = beginning.meet(self.send(url, body, request.timeouts.connect, sink)).await??;
         if let Some(limits) = limits::seen(response.headers(), &self.name, request.model) {
             sink.report(Report::LimitsSeen(limits));
         }
@@ -202,14 +202,20 @@ impl Wire {
 
     /// Sends a body. Some services hang up on a connection that they said they would keep; once that has been seen often
     /// enough, none is kept any more. Nothing is sent twice here: another attempt is the scheduler's to decide.
-    async fn send(&self, url: Url, body: Vec<u8>, connect: Duration) -> Result<Response, Trouble> {
+    async fn send(
+        &self,
+        url: Url,
+        body: Vec<u8>,
+        connect: Duration,
+        sink: &dyn Sink,
+    ) -> Result<Response, Trouble> {
         let keeping = match self.hung_up.load(Ordering::Relaxed) < PATIENCE {
             true => Keeping::Kept,
             false => Keeping::Closed,
         };
         let client = self.clients.with(connect, keeping).map_err(Trouble::Unsent)?;
         let request = client.post(url).headers(self.headers.clone()).body(body);
-        let sent = in_room(request).await;
+        let sent = in_room(request, sink).await.map_err(Trouble::Unsent)?;
         if sent.as_ref().is_err_and(is_lost) {
             self.hung_up.fetch_add(1, Ordering::Relaxed);
         }
@@ -258,14 +264,18 @@ fn require_model(provider: &str, model: &str) -> Result<(), Trouble> {
     Err(Trouble::Unsent(failure.reason("no_model").hint(hint)))
 }
 
-/// Sends a request. Where this machine has no room for a connection, waits until something has ended: nothing was sent yet.
-async fn in_room(request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
+/// Sends a request, unless another process may drive the run by now. Where this machine has no room for a connection, waits until something has ended: nothing was sent yet.
+async fn in_room(
+    request: reqwest::RequestBuilder,
+    sink: &dyn Sink,
+) -> Result<reqwest::Result<Response>, Failure> {
     let mut shortage = Shortage::default();
     loop {
-        let Some(again) = request.try_clone() else { return request.send().await };
+        require_tenure(sink)?;
+        let Some(again) = request.try_clone() else { return Ok(request.send().await) };
         match again.send().await {
             Err(error) if error.is_connect() && is_shortage_below(&error) && shortage.wait().await => {}
-            sent => return sent,
+            sent => return Ok(sent),
         }
     }
 }

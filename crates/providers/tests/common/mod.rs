@@ -107,6 +107,17 @@ impl Heard {
     }
 }
 
+/// Of an attempt whose process was away for longer than its lease lasts.
+pub struct Away;
+
+impl Sink for Away {
+    fn report(&self, _: Report) {}
+
+    fn starts_until(&self) -> Option<std::time::Instant> {
+        std::time::Instant::now().checked_sub(Duration::from_millis(1))
+    }
+}
+
 /// Passes reports on as they come.
 pub struct Passing(pub tokio::sync::mpsc::UnboundedSender<Report>);
 
