@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The time now.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+    let micros = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+    Timestamp(micros.saturating_add_signed(pretended_jump()))
 }
 
 /// What the machine says about time, for the clock of a run.
@@ -21,8 +22,7 @@ pub fn machine(boot: &str) -> Machine {
     let awake = nanoseconds(ClockId::Monotonic) - clock_offset(&offsets, "monotonic");
     let asleep = move || asleep(shift) + pretended_sleep();
     let micros = (Duration::from_nanos(awake.unsigned_abs()) + asleep()).as_micros() as u64;
-    let wall = Timestamp(now().0.saturating_add_signed(pretended_jump()));
-    Machine { wall, uptime: Uptime { boot: boot.to_owned(), micros }, asleep: Arc::new(asleep) }
+    Machine { wall: now(), uptime: Uptime { boot: boot.to_owned(), micros }, asleep: Arc::new(asleep) }
 }
 
 /// The clock of a run's owner as another process of this machine reads it: a changed date makes no answer late.
@@ -49,10 +49,14 @@ fn nanoseconds(clock: ClockId) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Tests of a program with debug assertions move the date of a run's clock, by microseconds.
+/// Tests of a program with debug assertions move the date, by microseconds: by so many seconds, or by as many as a file holds just now.
 fn pretended_jump() -> i64 {
-    let seconds = cfg!(debug_assertions).then(|| env::get_filled(env::TEST_CLOCK_JUMP)).flatten();
-    seconds.and_then(|text| text.parse::<i64>().ok()).unwrap_or(0) * 1_000_000
+    let told = cfg!(debug_assertions).then(|| env::get_filled(env::TEST_CLOCK_JUMP)).flatten();
+    let seconds = |text: &str| text.trim().parse::<i64>().ok();
+    let jump = told.and_then(|told| {
+        seconds(&told).or_else(|| std::fs::read_to_string(told).ok().as_deref().and_then(seconds))
+    });
+    jump.unwrap_or(0) * 1_000_000
 }
 
 /// The same for suspensions: a file holds how many seconds the machine has slept.

@@ -120,6 +120,48 @@ async fn a_date_that_jumps_between_two_processes_fires_no_timer() {
     }
 }
 
+/// A person changes the date so long after now.
+fn jumps_after(world: &World, after: Duration, micros: i64) {
+    let world = world.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(after).await;
+        world.jump(micros);
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_date_that_jumps_during_a_run_fires_no_timer() {
+    for jump in [DAY as i64, -(HOUR as i64), 400 * DAY as i64] {
+        let (world, journal, plan) = (World::new(), Memory::new(), waits());
+        jumps_after(&world, Duration::from_secs(1800), jump);
+        let ended = drive_on(world.clock(), &plan, journal.clone(), fresh(&plan), None).await;
+        assert_eq!(ended.status, RunStatus::Succeeded);
+        let events = journal.read_all().unwrap();
+        in_order(&events);
+        let took = world.real() - waits_since(&journal);
+        assert!((HOUR..HOUR + 60 * SECOND).contains(&took), "jump of {jump}: {} s", took / SECOND);
+    }
+}
+
+/// The next owner reads the changed date, and the journal has times of the owner that did not see it change.
+#[tokio::test(start_paused = true)]
+async fn a_date_that_jumped_during_an_owner_fires_no_timer_of_the_next() {
+    for jump in [DAY as i64, -(HOUR as i64)] {
+        let (world, journal, plan) = (World::new(), Memory::new(), waits());
+        jumps_after(&world, Duration::from_secs(600), jump);
+        let limit = Some(Duration::from_secs(1200));
+        let begun = drive_on(world.clock(), &plan, journal.clone(), fresh(&plan), limit).await;
+        assert_eq!(begun.status, RunStatus::Interrupted);
+        jumps_after(&world, Duration::from_secs(600), jump);
+        let start = Start::Resume(Changes::None);
+        let ended = drive_on(world.clock(), &plan, journal.reopen(), start, None).await;
+        assert_eq!(ended.status, RunStatus::Succeeded);
+        in_order(&journal.read_all().unwrap());
+        let took = world.real() - waits_since(&journal);
+        assert!((HOUR..HOUR + 60 * SECOND).contains(&took), "jump of {jump}: {} s", took / SECOND);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_wait_goes_on_while_the_machine_sleeps_between_two_processes() {
     let world = World::new();
@@ -185,6 +227,11 @@ async fn whatever_the_clocks_do_no_timer_is_early() {
         let (mut start, mut booted) = (fresh(&plan), false);
         loop {
             let seconds = 1 + random.below(900);
+            // Half of the owners see the date change under them.
+            if random.below(2) == 0 {
+                let jump = if random.below(2) == 0 { DAY as i64 } else { -(HOUR as i64) };
+                jumps_after(&world, Duration::from_secs(random.below(seconds)), jump);
+            }
             let outcome =
                 drive_on(world.clock(), &plan, journal.reopen(), start, Some(Duration::from_secs(seconds)))
                     .await;
