@@ -54,7 +54,7 @@ pub use id::*;
 pub use model_call::*;
 pub use payload::*;
 pub use price::*;
-pub use printable::is_control;
+pub use printable::{is_control, is_plain};
 pub use project::*;
 pub use schema::*;
 pub use spelling::{edit_distance, nearest};

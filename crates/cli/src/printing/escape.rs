@@ -4,7 +4,7 @@
 //! is the only place that writes, and it lets everything pass through here. Colours of our own survive because their
 //! escape character is written as a mark that no other process can know ([`own`]).
 
-use convoke_model::is_control;
+use convoke_model::{is_control, is_plain};
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
@@ -31,6 +31,10 @@ pub fn line(text: &str) -> Cow<'_, str> {
 
 /// A JSON text with `\uXXXX` for every control character. They stand inside of strings only, so the value is the same.
 pub fn json(text: &str) -> Cow<'_, str> {
+    // A list of ten thousand runs is long, and as a rule as plain as this.
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
     replaced(text, |c| c == '\n', |c, out| out.push_str(&format!("\\u{:04x}", c as u32)))
 }
 

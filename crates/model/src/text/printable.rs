@@ -12,6 +12,11 @@ pub fn is_control(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Whether a text has letters, digits and signs of ASCII and ends of lines, and nothing else. Quick: every byte is looked at, none is decoded.
+pub fn is_plain(text: &str) -> bool {
+    text.bytes().fold(true, |plain, byte| plain & ((b' '..=b'~').contains(&byte) | (byte == b'\n')))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -23,6 +28,9 @@ mod tests {
         {
             assert!(is_control(c), "{c:?}");
         }
+        assert!(
+            is_plain("a ~\n") && ["\t", "\x7f", "ä", "\r", "\x1b"].into_iter().all(|text| !is_plain(text))
+        );
         // Joiners make letters of Persian and pictures of families; they move nothing.
         for c in ['a', ' ', 'ä', 'ש', 'م', '漢', '\u{200d}', '\u{a0}', '🏳'] {
             assert!(!is_control(c), "{c:?}");
