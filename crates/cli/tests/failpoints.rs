@@ -27,10 +27,11 @@ mod troubles;
 use crate::support::random::number;
 use convoke_failpoint::NAMES;
 use driver::{Death, Driver};
-use extent::Extent;
+use extent::{Extent, Make, SPREAD, WIDE_SPREAD};
 use judge::Usual;
 use scenarios::Scenario;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
@@ -156,24 +157,46 @@ fn every_place_was_died_at(mut died_at: BTreeSet<String>) {
 /// How often recovery dies at one and the same place before it is let be.
 const AGAIN: usize = 4;
 
+/// A first death of a scenario, after which recovery is killed.
+struct First {
+    make: Make,
+    usual: Arc<Usual>,
+    number: usize,
+    death: Death,
+    /// One of so many second deaths is tried.
+    spread: u64,
+}
+
+/// The first deaths of a scenario. It is played undisturbed for them.
+fn firsts(make: Make, extent: &Extent) -> Vec<First> {
+    let scenario = make();
+    let usual = Arc::new(undisturbed(&scenario));
+    let spread = if scenario.name == "small" { SPREAD } else { WIDE_SPREAD };
+    let deaths = extent.pick(scenario.name, &usual.counts).into_iter().enumerate();
+    deaths.map(|(number, death)| First { make, usual: usual.clone(), number, death, spread }).collect()
+}
+
 #[test]
 fn a_death_of_recovery_itself_loses_nothing_and_repeats_nothing() {
     let extent = Extent::told();
-    let usual = undisturbed(&scenarios::small());
-    let firsts: Vec<(usize, Death)> = extent.pick("small", &usual.counts).into_iter().enumerate().collect();
-    let tally = at_once(&firsts, |(number, first), tally| {
-        let scenario = scenarios::small();
-        let mut kept = Kept::of(&format!("recovery {number}"));
+    let mut makes = extent.recovered(scenarios::small, scenarios::reference());
+    if let Ok(name) = std::env::var("CONVOKE_FAILPOINT_SCENARIO") {
+        makes.retain(|make| make().name == name);
+    }
+    let all: Vec<First> = makes.into_iter().flat_map(|make| firsts(make, &extent)).collect();
+    let tally = at_once(&all, |first, tally| {
+        let (scenario, usual, death) = ((first.make)(), &first.usual, first.death);
+        let mut kept = Kept::of(&format!("recovery {} {}", scenario.name, first.number));
         // Which places recovery reaches is known from a play of it.
-        let Some(recovery) = tally.play(&scenario, &usual, &[*first], &mut kept) else { return };
-        for second in extent.pick_second(*number, &recovery.counted()) {
-            if !tally.knows(&[*first, second], &kept) {
-                tally.play(&scenario, &usual, &[*first, second], &mut kept);
+        let Some(recovery) = tally.play(&scenario, usual, &[death], &mut kept) else { return };
+        for second in extent.pick_second(first.number, &recovery.counted(), first.spread) {
+            if !tally.knows(&[death, second], &kept) {
+                tally.play(&scenario, usual, &[death, second], &mut kept);
             }
         }
         // However often it dies at the beginning of its work, it comes to an end.
-        if first.time == 1 && !tally.knows(&[*first; AGAIN], &kept) {
-            tally.play(&scenario, &usual, &[*first; AGAIN], &mut kept);
+        if death.time == 1 && !tally.knows(&[death; AGAIN], &kept) {
+            tally.play(&scenario, usual, &[death; AGAIN], &mut kept);
         }
     });
     tally.close("recovery");

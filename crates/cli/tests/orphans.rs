@@ -70,6 +70,9 @@ const MOMENTS: u64 = 1500;
 /// The longest that a process may take to end after its first signal.
 const BOUND: Duration = Duration::from_secs(10);
 
+/// How much longer it may take beside other tests. What this would not find is an end that waits for something that does not come.
+const BESIDE_OTHERS: u32 = 3;
+
 /// Rounds at once: most of a round is waiting.
 const AT_ONCE: u64 = 3;
 
@@ -129,8 +132,9 @@ fn after_a_signal_at_any_moment_no_process_of_the_run_is_left() {
     thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(play))));
     let count = count.into_inner().expect("no round panics while it counts");
     eprintln!("{count:?}, 0 processes left behind");
-    // An idle machine is asked for by the long form only.
-    assert!(rounds < 50 || count.longest <= BOUND, "{:?} from the first signal to the end", count.longest);
+    // The short form runs beside other tests, which the bound leaves room for.
+    let bound = if rounds < 50 { BOUND * BESIDE_OTHERS } else { BOUND };
+    assert!(count.longest <= bound, "{:?} from the first signal to the end", count.longest);
 }
 
 fn signalled(mut random: Random, round: u64, count: &Mutex<Count>) {

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, reason = "a sweep says its seed")]
 
 use super::driver::Death;
+use super::scenarios::Scenario;
 use crate::support::random::{Random, fresh_seed, number};
 use convoke_failpoint::NAMES;
 use convoke_model::fnv;
@@ -14,7 +15,13 @@ const FEW: u64 = 2;
 const ONE_OF: u64 = 5;
 
 /// One of so many second deaths is tried after each first one, unless `CONVOKE_FAILPOINT_SPREAD` says otherwise.
-const SPREAD: u64 = 12;
+pub const SPREAD: u64 = 12;
+
+/// The same in the reference workflows, which are large.
+pub const WIDE_SPREAD: u64 = 60;
+
+/// Makes a scenario.
+pub type Make = fn() -> Scenario;
 
 /// What is tried.
 #[derive(Clone)]
@@ -51,6 +58,19 @@ impl Extent {
         }
     }
 
+    /// The scenarios in which recovery is killed, of the small one and of these: a sample has one of these, others all.
+    pub fn recovered(&self, small: Make, others: Vec<Make>) -> Vec<Make> {
+        let mut all = vec![small];
+        match self {
+            Extent::Sample(seed) => {
+                let at = Extent::random(*seed, "recovery").below(others.len() as u64) as usize;
+                all.push(others[at]);
+            }
+            _ => all.extend(others),
+        }
+        all
+    }
+
     /// Of all deaths that a play can have, those that are tried: the first and the last time that a place is reached.
     pub fn pick(&self, what: &str, counts: &[u64]) -> Vec<Death> {
         let reached = counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -76,11 +96,11 @@ impl Extent {
     }
 
     /// The second deaths after the first death of this number: others after each, so that all come up.
-    pub fn pick_second(&self, first: usize, counts: &[u64]) -> Vec<Death> {
+    pub fn pick_second(&self, first: usize, counts: &[u64], spread: u64) -> Vec<Death> {
         let deaths = self.pick(&first.to_string(), counts);
         match self {
             Extent::All => {
-                let spread = number("CONVOKE_FAILPOINT_SPREAD").unwrap_or(SPREAD).max(1) as usize;
+                let spread = number("CONVOKE_FAILPOINT_SPREAD").unwrap_or(spread).max(1) as usize;
                 deaths.into_iter().skip(first % spread).step_by(spread).collect()
             }
             _ => deaths,
