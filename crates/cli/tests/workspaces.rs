@@ -261,13 +261,13 @@ fn members_of_a_group_come_back_to_the_groups_branch_and_the_group_to_the_target
     nothing_is_left(&world);
 }
 
-/// Two coders change the same line at once; a persona that is a program puts both together.
+/// Two coders meet and change the same line; a persona that is a program puts both together.
 const CODERS: &str = r#"
 schemaVersion: '1'
 project: false
 actors:
-  first: {type: script, command: sh, args: [-c, 'sed -i s/two/TWO/ a.txt; echo "{\"status\": \"success\", \"payload\": {}}"']}
-  second: {type: script, command: sh, args: [-c, 'sed -i s/two/zwei/ a.txt; echo s >second.txt; echo "{\"status\": \"success\", \"payload\": {}}"']}
+  first: {type: script, command: sh, args: [-c, 'g=$(git rev-parse --git-common-dir); touch $g/one; while [ ! -e $g/two ]; do sleep 0.01; done; sed -i s/two/TWO/ a.txt; echo "{\"status\": \"success\", \"payload\": {}}"']}
+  second: {type: script, command: sh, args: [-c, 'g=$(git rev-parse --git-common-dir); touch $g/two; while [ ! -e $g/one ]; do sleep 0.01; done; sed -i s/two/zwei/ a.txt; echo s >second.txt; echo "{\"status\": \"success\", \"payload\": {}}"']}
   resolve: {type: script, command: sh, args: [-c, 'test "$CONVOKE_CONFLICTS" = a.txt || exit 1; printf "one\nTWO zwei\nthree\n" >a.txt; echo "{}"']}
   plan: {type: script, command: echo, args: ['{"status": "success", "payload": {}}']}
 personas:

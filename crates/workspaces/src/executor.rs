@@ -284,3 +284,6 @@ fn sum(mut one: Usage, other: Usage) -> Usage {
 fn failed(failure: Failure) -> AttemptEnd {
     AttemptEnd::Failed { failure, usage: Usage::default(), partial: None }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,9 @@
 
 use crate::error::Trouble;
 use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,13 +46,34 @@ const AUTHOR: (&str, &str) = ("Convoke", "convoke@localhost");
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     variables: Vec<(OsString, OsString)>,
+    /// A file that every git holds a shared lock of for as long as it runs, also when its engine has died.
+    alive: Option<PathBuf>,
 }
 
 impl Surroundings {
     /// Those of `inherited` that git needs.
     pub fn of(inherited: impl IntoIterator<Item = (OsString, OsString)>) -> Surroundings {
         let needed = |name: &OsStr| ["PATH", "HOME", "TMPDIR", "TZ"].iter().any(|known| name == *known);
-        Surroundings { variables: inherited.into_iter().filter(|(name, _)| needed(name)).collect() }
+        Surroundings {
+            variables: inherited.into_iter().filter(|(name, _)| needed(name)).collect(),
+            alive: None,
+        }
+    }
+
+    /// The same, with the file that says whether a git of theirs still runs.
+    pub(crate) fn alive_in(self, alive: PathBuf) -> Surroundings {
+        Surroundings { alive: Some(alive), ..self }
+    }
+
+    /// What git reads: nothing. The file is locked for as long as a process has it open, so git holds the lock by being there.
+    fn stdin(&self) -> Stdio {
+        let held = self.alive.as_ref().and_then(|path| {
+            let file =
+                OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).ok()?;
+            file.lock_shared().ok()?;
+            Some(file)
+        });
+        held.map_or_else(Stdio::null, Stdio::from)
     }
 }
 
@@ -136,7 +158,7 @@ impl<'a> Git<'a> {
 
     fn once(&self, args: &[&str]) -> Result<Ran, Trouble> {
         let mut command = self.command();
-        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(args).stdin(self.surroundings.stdin()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(Trouble::io("the program `git` cannot be started"))?;
         let (out, said) = (reader(child.stdout.take()), reader(child.stderr.take()));
         let status = wait(&mut child).map_err(Trouble::io("the program `git` cannot be waited for"))?;

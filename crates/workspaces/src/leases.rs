@@ -17,7 +17,7 @@ use crate::repository::{Repository, commit, current_branch, tip};
 use crate::worktree::{make, seed, stands, take_over};
 use convoke_failpoint::failpoint;
 use convoke_model::{MergeMode, Ports, WorkspaceCall, WorkspaceRemains, WorkspaceTold, WorktreeCall, fnv};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -30,6 +30,15 @@ pub struct Leases {
     records: Records,
     /// One call at a time about each task.
     busy: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+    /// Tasks whose worktrees this process has made or taken over.
+    begun: Mutex<HashSet<String>>,
+    /// Whether every git of an earlier process of this run has ended.
+    quiet: Mutex<bool>,
+}
+
+/// The file that every git of a run has open while it runs.
+fn alive(root: &Path, run: &str) -> PathBuf {
+    root.join("locks").join(format!("git-{}.lock", naming::slug(run)))
 }
 
 /// What a look at the leases of runs that nobody drives came to.
@@ -45,7 +54,16 @@ impl Leases {
     /// The leases of a run. Worktrees and records lie below `root`.
     pub fn new(root: PathBuf, run: &str, surroundings: Surroundings) -> Leases {
         let records = Records { root: root.join("leases") };
-        Leases { root, run: run.to_owned(), surroundings, records, busy: Mutex::default() }
+        let surroundings = surroundings.alive_in(alive(&root, run));
+        Leases {
+            root,
+            run: run.to_owned(),
+            surroundings,
+            records,
+            busy: Mutex::default(),
+            begun: Mutex::default(),
+            quiet: Mutex::default(),
+        }
     }
 
     /// The workspace of a task: the one that stands, or a new one. With it those that it is a part of.
@@ -53,7 +71,7 @@ impl Leases {
         let parent = call.parent.as_deref().map(|parent| self.acquire(parent)).transpose()?;
         let one_at_a_time = self.busy(&call.owner.0);
         let _held = one_at_a_time.lock().expect("no code panics while it holds the lock");
-        self.prepare_folders()?;
+        self.wait_for_earlier_git()?;
         let before = self.records.read(&self.run, &call.owner.0)?;
         let mut record = before.unwrap_or_else(|| Record {
             run: self.run.clone(),
@@ -91,7 +109,13 @@ impl Leases {
         if let Some(tree) = &record.tree {
             let works = matches!(record.standing, Standing::Ready | Standing::Kept);
             if works && stands(&self.surroundings, tree) {
-                return take_over(&self.surroundings, tree);
+                // Once in this process: later, a lock there is that of a part that comes back.
+                let first = self
+                    .begun
+                    .lock()
+                    .expect("no code panics while it holds the lock")
+                    .insert(record.task.clone());
+                return if first { take_over(&self.surroundings, tree) } else { Ok(()) };
             }
             if works && tree.path.exists() {
                 let why = "it is no worktree of its repository any more".to_owned();
@@ -116,6 +140,7 @@ impl Leases {
         make(&self.surroundings, &tree, &wanted.sparse)?;
         drop(alone);
         failpoint!("workspaces.lease.made");
+        self.begun.lock().expect("no code panics while it holds the lock").insert(record.task.clone());
         let from = parent.and_then(Lease::path).unwrap_or(&repository.top);
         seed(&self.surroundings, from, &tree, &wanted.seed)
     }
@@ -235,6 +260,7 @@ impl Leases {
     pub fn release(&self, task: &str) -> Result<Option<WorkspaceRemains>, Trouble> {
         let one_at_a_time = self.busy(task);
         let _held = one_at_a_time.lock().expect("no code panics while it holds the lock");
+        self.wait_for_earlier_git()?;
         match self.records.read(&self.run, task)? {
             Some(record) => self.let_go(record),
             None => Ok(None),
@@ -287,6 +313,10 @@ impl Leases {
     }
 
     fn let_go(&self, record: Record) -> Result<Option<WorkspaceRemains>, Trouble> {
+        match record.run == self.run {
+            true => self.wait_for_earlier_git()?,
+            false => drop(lock(&alive(&self.root, &record.run))?),
+        }
         let _alone = match &record.tree {
             Some(tree) => Some(self.lock_for(&tree.common, "worktrees")?),
             None => None,
@@ -302,11 +332,19 @@ impl Leases {
     /// Lets go of leases whose runs no process drives. What is in no commit stays, and is there for a run that goes on. A command
     /// that goes on without an engine keeps its own.
     pub fn clean(&self, is_driven: impl Fn(&str) -> bool) -> Cleaned {
+        self.let_all_go(|record| !record.survives && !is_driven(&record.run))
+    }
+
+    /// Lets go of what is left of this run, which has ended.
+    pub fn end(&self) -> Cleaned {
+        self.let_all_go(|record| record.run == self.run)
+    }
+
+    fn let_all_go(&self, is_meant: impl Fn(&Record) -> bool) -> Cleaned {
         let mut cleaned = Cleaned::default();
-        for record in self.records.all() {
-            let rests = record.standing == Standing::Kept
-                && record.tree.as_ref().is_some_and(|tree| tree.path.exists());
-            if record.survives || rests || is_driven(&record.run) {
+        for record in self.records.all().into_iter().filter(is_meant) {
+            let stands = record.tree.as_ref().is_some_and(|tree| tree.path.exists());
+            if record.standing == Standing::Kept && stands {
                 continue;
             }
             match self.let_go(record.clone()) {
@@ -316,11 +354,6 @@ impl Leases {
             }
         }
         cleaned
-    }
-
-    /// Lets go of what is left of this run, which has ended.
-    pub fn end(&self) -> Cleaned {
-        self.clean(|run| run != self.run)
     }
 
     /// Removes a lease with everything in it, also what no commit has.
@@ -354,6 +387,17 @@ impl Leases {
             }
         }
         found
+    }
+
+    /// A git that a killed process began goes on to its end: nothing is done beside it.
+    fn wait_for_earlier_git(&self) -> Result<(), Trouble> {
+        self.prepare_folders()?;
+        let mut quiet = self.quiet.lock().expect("no code panics while it holds the lock");
+        if !*quiet {
+            drop(lock(&alive(&self.root, &self.run))?);
+            *quiet = true;
+        }
+        Ok(())
     }
 
     fn busy(&self, task: &str) -> Arc<Mutex<()>> {

@@ -9,6 +9,11 @@ use crate::worktree::{stands, take_over};
 use convoke_failpoint::failpoint;
 use convoke_model::WorkspaceRemains;
 use std::fs;
+use std::time::Duration;
+
+/// How often a folder is removed that another process still writes to, and how long that is waited for.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Lets go of what a record stands for; `None` if nothing stays. A call that was cut off is finished by the next one.
 pub(crate) fn release(
@@ -132,11 +137,20 @@ fn remove(surroundings: &Surroundings, tree: &TreeRecord, force: Force) -> Resul
     Ok(())
 }
 
+/// A git of a killed process may still write there: it ends soon.
 fn gone(tree: &TreeRecord) -> Result<(), Trouble> {
-    match fs::remove_dir_all(&tree.path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Trouble::io(format!("`{}` cannot be removed", tree.path.display()))(error))
+    let mut tries = 0;
+    loop {
+        match fs::remove_dir_all(&tree.path) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(_) if tries < TRIES => {
+                tries += 1;
+                std::thread::sleep(PAUSE);
+            }
+            Err(error) => {
+                return Err(Trouble::io(format!("`{}` cannot be removed", tree.path.display()))(error));
+            }
         }
-        _ => Ok(()),
     }
 }

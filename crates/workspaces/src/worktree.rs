@@ -3,6 +3,7 @@
 use crate::error::Trouble;
 use crate::git::{Git, Surroundings};
 use crate::record::TreeRecord;
+use crate::release::clear;
 use crate::repository::tip;
 use crate::status::own_files;
 use std::fs;
@@ -12,8 +13,23 @@ use std::time::{Duration, Instant};
 /// How long the lock of a git that was cut off is waited for: one that still runs ends within it.
 const OLD_LOCK: Duration = Duration::from_secs(5);
 
+/// How often a worktree is made anew that a git of a killed process spoilt, and how long that is waited for.
+const TRIES: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(300);
+
 /// Makes the worktree of a record, on its branch, which begins at the base where it is new.
 pub(crate) fn make(surroundings: &Surroundings, tree: &TreeRecord, sparse: &[String]) -> Result<(), Trouble> {
+    for _ in 1..TRIES {
+        if make_once(surroundings, tree, sparse).is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(PAUSE);
+        clear(surroundings, tree)?;
+    }
+    make_once(surroundings, tree, sparse)
+}
+
+fn make_once(surroundings: &Surroundings, tree: &TreeRecord, sparse: &[String]) -> Result<(), Trouble> {
     if let Some(above) = tree.path.parent() {
         fs::create_dir_all(above).map_err(Trouble::io(format!("the folder `{}`", above.display())))?;
     }
@@ -59,10 +75,13 @@ pub(crate) fn take_over(surroundings: &Surroundings, tree: &TreeRecord) -> Resul
     let own = own_files(&Git::new(surroundings, &tree.path))?;
     let locks = [own.join("index.lock"), own.join("HEAD.lock")];
     let until = Instant::now() + OLD_LOCK;
-    while locks.iter().any(|lock| lock.exists()) && Instant::now() < until {
+    while locks.iter().any(|lock| lock.exists()) {
+        if until <= Instant::now() {
+            locks.iter().for_each(|lock| drop(fs::remove_file(lock)));
+            break;
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
-    locks.iter().for_each(|lock| drop(fs::remove_file(lock)));
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Steps with worktrees of their own: two that change one line and come back, with a script that resolves, a group, and one whose
+//! Steps with worktrees of their own: two that meet, change one line and come back, with a script that resolves, a group, and one whose
 //! branch stays.
 
 use super::scenarios::Scenario;
@@ -10,8 +10,8 @@ use std::process::Command;
 const FILE: &str = r#"
 workflow: {name: w, entry_point: both}
 agents:
-  - {name: one, type: script, idempotent: true, workspace: {resolver: put}, ports: 2, merge: rebase, command: sh, args: [-c, 'echo one >line']}
-  - {name: two, type: script, idempotent: true, workspace: {resolver: put}, ports: 1, merge: rebase, command: sh, args: [-c, 'echo two >line']}
+  - {name: one, type: script, idempotent: true, workspace: {resolver: put}, ports: 2, merge: rebase, command: sh, args: [-c, 'g=$(git rev-parse --git-common-dir); touch $g/one; while [ ! -e $g/two ]; do sleep 0.01; done; echo one >line']}
+  - {name: two, type: script, idempotent: true, workspace: {resolver: put}, ports: 1, merge: rebase, command: sh, args: [-c, 'g=$(git rev-parse --git-common-dir); touch $g/two; while [ ! -e $g/one ]; do sleep 0.01; done; echo two >line']}
   - {name: put, type: script, idempotent: true, command: sh, args: [-c, 'echo both >line']}
   - {name: stays, type: script, idempotent: true, workspace: worktree, command: sh, args: [-c, 'echo s >stays']}
 parallel: [{name: both, agents: [one, two], workspace: worktree, ports: 4, merge: fast-forward, routes: [{to: stays}]}]
@@ -46,7 +46,7 @@ pub fn worktrees() -> Scenario {
         let leases = world.convoke(&["workspaces", "--format", "json"]).json();
         let kept: Vec<Value> =
             leases.as_array().into_iter().flatten().map(|one| one["task"].clone()).collect();
-        json!([world.read("line"), trees, branches, commits, kept])
+        json!([trees, branches, commits, kept])
     };
     let only = &["workspaces.", "commit.workspace", "effect.let_go"];
     Scenario { name: "worktrees", world: Box::new(world), play: Box::new(play), calls: vec![], only }

@@ -19,6 +19,9 @@ impl Scheduler {
 
     /// Whether the end of a task that has parts waits until their work is back.
     pub(crate) fn brings_back_first(&mut self, id: &TaskId) -> bool {
+        if self.workspaces.is_empty() {
+            return false;
+        }
         let Some(task) = self.find(id).filter(|task| self.has_parts(*task) && self.holds_workspace(*task))
         else {
             return false;

@@ -85,7 +85,7 @@ impl Attempt {
         }
     }
 
-    /// What the resolver is asked.
+    /// What the resolver is asked. It works at the root of the worktree, which the files are named from.
     fn resolution(
         &self,
         lease: &Lease,
@@ -102,19 +102,20 @@ impl Attempt {
                 **call = AgentCall {
                     prompt: words,
                     settings: plain(&call.settings),
-                    working_dir: None,
+                    working_dir: Some(folder.clone()),
                     ..(**call).clone()
                 };
             }
             Work::Script(call) => {
-                call.working_dir = None;
+                call.working_dir = Some(folder.clone());
                 call.schema = None;
                 call.survival = None;
                 call.env.push(("CONVOKE_CONFLICTS".to_owned(), conflict.paths.join("\n")));
             }
             _ => {}
         }
-        let contract = contract.map(|contract| Box::new(Contract { working_dir: None, ..*contract }));
+        let contract =
+            contract.map(|contract| Box::new(Contract { working_dir: Some(folder.clone()), ..*contract }));
         let asked = Assignment { work, contract, ..self.assignment.clone() };
         let asked = match goes_on {
             true => asked,

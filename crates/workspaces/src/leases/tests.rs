@@ -164,7 +164,29 @@ fn a_lock_that_a_killed_git_left_does_not_stop_the_next_attempt() {
     let tree = lease.tree().unwrap();
     let own = tree.common.join("worktrees").join(tree.path.file_name().unwrap());
     fs::write(own.join("index.lock"), "").unwrap();
-    world.work(&leases, &call, "new.txt", "work");
+    world.work(&world.leases("r"), &call, "new.txt", "work");
+}
+
+#[test]
+fn a_git_of_a_killed_process_is_waited_for() {
+    let world = World::new();
+    let leases = world.leases("r");
+    let call = world.call("build", MergeMode::FastForward);
+    leases.acquire(&call).unwrap();
+    let held = lock(&alive(&leases.root, "r")).unwrap();
+    let (sent, heard) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            world.leases("r").acquire(&call).unwrap();
+            sent.send(()).unwrap();
+        });
+        assert!(
+            heard.recv_timeout(std::time::Duration::from_millis(200)).is_err(),
+            "it goes on while a git runs"
+        );
+        drop(held);
+        heard.recv().unwrap();
+    });
 }
 
 #[test]
