@@ -1,7 +1,7 @@
 //! The one interface by which attempts are performed: by [`Attempts`], redacted, by another process, or by a test.
 
 use crate::{Attempts, EngineLink};
-use convoke_model::{Assignment, AttemptEnd};
+use convoke_model::{Assignment, AttemptEnd, Failure, MergeMode, TaskId, WorkspaceTold};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,15 @@ pub trait Executor: Send + Sync {
         link: Arc<dyn EngineLink>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, AttemptEnd>;
+
+    /// Lets go of a task's workspace, after bringing its work back where that is said. Tells what became of it, one after the other.
+    fn let_go(&self, _owner: TaskId, _back: Option<MergeMode>) -> BoxFuture<'static, LetGo> {
+        Box::pin(std::future::ready(Ok(vec![WorkspaceTold::Released])))
+    }
 }
+
+/// What became of a workspace that was let go of; or why its work could not be brought back.
+pub type LetGo = Result<Vec<WorkspaceTold>, Failure>;
 
 impl Executor for Attempts {
     fn attempt(

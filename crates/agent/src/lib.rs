@@ -43,7 +43,7 @@ pub use command::*;
 pub use conversation::{Conversation, Ending, Next, Note, Premise, Question, Written};
 pub use convoke_model::fit::violations;
 pub use driver::Attempts;
-pub use executor::Executor;
+pub use executor::{Executor, LetGo};
 pub use judge::{Misfit, Reason};
 pub use ledger::tokens_in;
 pub use offer::Offer;

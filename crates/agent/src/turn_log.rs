@@ -3,7 +3,7 @@
 //! What is recorded is on disk when the future is ready, and another attempt of the task is given it back in the same
 //! order: so a call with an effect is written down before it is made, and its result after.
 
-use convoke_model::{Digest, EffectClaim, EffectCommit, Failure, JsonText, Usage};
+use convoke_model::{Digest, EffectClaim, EffectCommit, Failure, JsonText, TaskId, Usage, WorkspaceTold};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,12 @@ pub trait TurnLog: Send + Sync {
 
     /// A large value that was recorded earlier, by this attempt or one before it.
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>>;
+
+    /// Makes durable what became of the workspace that the attempt works in, whose owner is named. Links of processes that perform
+    /// attempts for others have none to tell of.
+    fn workspace(&self, _owner: TaskId, _told: WorkspaceTold) -> BoxFuture<'_, Result<(), Failure>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// What is written down at once.

@@ -303,6 +303,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        workspace: None,
         contract: None,
     }
 }

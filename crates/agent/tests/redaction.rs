@@ -246,6 +246,7 @@ fn assignment(case: &Case) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        workspace: None,
         contract: None,
     }
 }

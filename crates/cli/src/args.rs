@@ -34,7 +34,7 @@ pub use serving::{RoleChoice, ServeArgs, ServeCommand, TokenCommand};
 pub use telling::{FollowArgs, MetricsArgs, MetricsFormat};
 pub use tooling::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
-    ProjectAction, ProjectArgs,
+    ProjectAction, ProjectArgs, WorkspacesAction, WorkspacesArgs,
 };
 pub use values::{Spending, age, size};
 
@@ -145,6 +145,8 @@ pub enum Command {
     Presets(PresetsArgs),
     /// Show what the runs of this project share, or change it
     Project(ProjectArgs),
+    /// List the worktrees and ports that tasks have, or let go of what is left
+    Workspaces(WorkspacesArgs),
     /// Print the JSON Schema of workflow files, or of manifests
     Schema(SchemaArgs),
     /// List runs, newest first

@@ -28,6 +28,7 @@ mod stored;
 mod subject;
 mod view;
 mod watch;
+mod workspaces;
 
 use given::{given_plan, goal_request, inputs, presets, sources};
 use printing::{advice, console, diagnostics, difference, escape, json_log, paint, stdio};

@@ -23,6 +23,7 @@ mod leftovers;
 mod scenarios;
 mod tally;
 mod troubles;
+mod worktrees;
 
 use crate::support::random::number;
 use convoke_failpoint::NAMES;

@@ -62,3 +62,4 @@ mod swarm;
 mod telling;
 mod terminal;
 mod testing;
+mod workspaces;

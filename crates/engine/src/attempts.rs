@@ -12,7 +12,7 @@ use crate::tenure::Tenure;
 use convoke_agent::Executor;
 use convoke_journal::Writer;
 use convoke_model::hash::HashMap;
-use convoke_model::{Assignment, AttemptEnd, Class, Failure, Usage, Work};
+use convoke_model::{Assignment, AttemptEnd, Class, Failure, MergeMode, TaskId, Usage, Work};
 use convoke_schedule::TaskIx;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -106,6 +106,12 @@ impl Attempts {
             handle.send(What::Ended { task, attempt, end });
         }));
         self.running.insert(task, Running { cancel, survives, attempt, task: driven });
+    }
+
+    /// Lets go of a task's workspace; what became of it comes as a fact.
+    pub fn let_go(&self, task: TaskIx, owner: TaskId, back: Option<MergeMode>) {
+        let (left, handle) = (self.executor.let_go(owner, back), self.handle.clone());
+        tokio::spawn(async move { handle.send(What::WorkspaceLeft { task, left: left.await }) });
     }
 
     /// Tells an attempt to stop; its end comes as a fact.

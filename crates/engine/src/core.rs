@@ -7,6 +7,7 @@ mod cut_off;
 mod guidance;
 mod take;
 mod waiting;
+mod workspace;
 
 pub use guidance::MOST_GUIDANCE;
 
@@ -23,8 +24,8 @@ use convoke_govern::{Adapted, LearnedLimit, Outcome, Refused, Sample};
 use convoke_journal::MessageId;
 use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{
-    Assignment, BudgetSpent, Class, Event, Failure, LimitAdapted, LimitReason, LimitSetting, Stamped, TaskId,
-    Timestamp, reason,
+    Assignment, BudgetSpent, Class, Event, Failure, LimitAdapted, LimitReason, LimitSetting, MergeMode,
+    Stamped, TaskId, Timestamp, reason,
 };
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
 use std::time::Duration;
@@ -62,6 +63,13 @@ pub enum Effect {
         key: String,
         /// The change.
         patch: convoke_model::JsonText,
+    },
+    /// Let go of a task's workspace, after bringing its work back where that is said. The answer is a fact.
+    LetGo {
+        /// The task.
+        task: TaskIx,
+        /// How its work comes back before.
+        back: Option<MergeMode>,
     },
     /// Tell an attempt that what it wrote down is on disk.
     Acknowledge(oneshot::Sender<()>),
@@ -309,6 +317,7 @@ impl Core {
             }
             Command::Abort(task) => turn.effects.push(Effect::Abort(task)),
             Command::LookUpFiles { task, paths } => turn.effects.push(Effect::LookUpFiles(task, paths)),
+            Command::LetGo { task, back } => turn.effects.push(Effect::LetGo { task, back }),
             Command::Patch { task, key, patch } => {
                 if let Some(patch) = self.store.text(&patch) {
                     turn.effects.push(Effect::Patch { task, key, patch });

@@ -149,7 +149,7 @@ impl Ledger {
         let at = self.effects.len();
         self.last.insert(key.clone(), at);
         match kind {
-            EffectKind::Call => self.calls.entry(task.clone()).or_default().push(at),
+            EffectKind::Call | EffectKind::Merge => self.calls.entry(task.clone()).or_default().push(at),
             _ => drop(self.own.insert(task.clone(), at)),
         }
         self.effects.push(Effect {

@@ -1,10 +1,10 @@
 //! What reaches the engine from outside, each with its time.
 
 use crate::capacity::terms::{Fence, RequestNo};
-use convoke_agent::{Admitted, CallDemand, Report, TurnRecord};
+use convoke_agent::{Admitted, CallDemand, LetGo, Report, TurnRecord};
 use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::{MessageId, Reply};
-use convoke_model::{AttemptEnd, Failure, LimitReason, Timestamp, Usage};
+use convoke_model::{AttemptEnd, Failure, LimitReason, TaskId, Timestamp, Usage, WorkspaceTold};
 use convoke_schedule::TaskIx;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -84,6 +84,26 @@ pub enum What {
         allowed: Vec<String>,
         /// Told once it is.
         written: oneshot::Sender<()>,
+    },
+    /// An attempt says what became of a workspace, and wants that to be on disk before it goes on.
+    Workspace {
+        /// The task.
+        task: TaskIx,
+        /// The attempt.
+        attempt: u32,
+        /// Whose workspace it is.
+        owner: TaskId,
+        /// What became of it.
+        told: Box<WorkspaceTold>,
+        /// Told once it is.
+        written: oneshot::Sender<()>,
+    },
+    /// A task's workspace was let go of; or its work could not be brought back before.
+    WorkspaceLeft {
+        /// The task.
+        task: TaskIx,
+        /// What became of it.
+        left: LetGo,
     },
     /// A person answered a gate.
     Answered {

@@ -1,10 +1,10 @@
-//! External lookups: what the run reads or changes outside itself for a decision. Files that an edge depends on, and what the
-//! runs of a project share. Each is done on a thread that may wait, and its answer is a fact.
+//! External lookups: what the run reads or changes outside itself for a decision. Files that an edge depends on, what the
+//! runs of a project share, and workspaces that are let go of. Each is done on a thread that may wait, and its answer is a fact.
 
 use crate::fact::What;
 use crate::run::Run;
 use convoke_failpoint::failpoint;
-use convoke_model::{Class, Failure, JsonText, RunStatus};
+use convoke_model::{Class, Failure, JsonText, MergeMode, RunStatus};
 use convoke_schedule::TaskIx;
 use std::path::Path;
 
@@ -33,6 +33,11 @@ impl Run {
             failpoint!("engine.project.patched");
             handle.send(What::ProjectSeen { task: Some(task), state });
         });
+    }
+
+    /// Lets go of a task's workspace. Comes after the commit, so the end of the task is on disk.
+    pub(crate) fn let_workspace_go(&self, task: TaskIx, back: Option<MergeMode>) {
+        self.attempts.let_go(task, self.core.scheduler.id(task).clone(), back);
     }
 
     /// Tells the places that the run has changed which changes need not be remembered. What cannot be told now is told

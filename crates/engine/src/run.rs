@@ -123,6 +123,7 @@ impl Run {
             Effect::Abort(task) => self.attempts.abort(task),
             Effect::LookUpFiles(task, paths) => self.look_up_files(task, paths),
             Effect::Patch { task, key, patch } => self.patch_project(task, key, patch),
+            Effect::LetGo { task, back } => self.let_workspace_go(task, back),
             Effect::AbortAll => self.attempts.abort_all(),
             // An attempt that is gone meanwhile has nothing left to learn.
             Effect::Acknowledge(written) => drop(written.send(())),

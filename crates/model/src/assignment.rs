@@ -56,6 +56,9 @@ pub struct Assignment {
     /// What the attempt may do and use, where that was resolved for it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<Box<crate::Contract>>,
+    /// The workspace that it works in, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Box<crate::WorkspaceCall>>,
 }
 
 impl Assignment {

@@ -21,6 +21,8 @@ pub enum EffectKind {
     Call,
     /// The whole work of a coding agent, which uses tools of its own.
     CodingAgent,
+    /// The way back of the work in a workspace: a branch moves.
+    Merge,
 }
 
 impl EffectKind {
@@ -31,6 +33,7 @@ impl EffectKind {
             EffectKind::Tool => "tool",
             EffectKind::Call => "call",
             EffectKind::CodingAgent => "coding agent",
+            EffectKind::Merge => "merge",
         }
     }
 }

@@ -27,7 +27,8 @@ pub use step::{HookPoint, MergeStrategy};
 
 use crate::{
     AnswerSource, ChildSpec, Digest, EffectKind, Failure, Missing, ModelCall, Payload, ProbeVerdict, TaskId,
-    Timestamp, Uptime, Usage, WaitsFor,
+    Timestamp, Uptime, Usage, WaitsFor, WorkspaceConflicted, WorkspaceLeased, WorkspaceRemains,
+    WorkspaceSealed,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -500,6 +501,33 @@ pub enum Event {
         /// Where the answer came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<Box<AnswerSource>>,
+    },
+    /// A task has a workspace of its own; before the attempt that works in it does anything.
+    WorkspaceLeased(Box<WorkspaceLeased>),
+    /// The work in a workspace is done, and is about to come back.
+    WorkspaceSealed(Box<WorkspaceSealed>),
+    /// Work meets a conflict on its way back.
+    WorkspaceConflicted(Box<WorkspaceConflicted>),
+    /// Work is back.
+    WorkspaceMerged {
+        /// Whose workspace it is.
+        task: TaskId,
+        /// The branch that has it, or the file that describes it.
+        into: String,
+        /// The commit that is there now.
+        commit: String,
+    },
+    /// A workspace was let go of, and this stays of it.
+    WorkspaceKept {
+        /// Whose it was.
+        task: TaskId,
+        /// What stays.
+        remains: WorkspaceRemains,
+    },
+    /// A workspace was let go of, and nothing stays of it.
+    WorkspaceReleased {
+        /// Whose it was.
+        task: TaskId,
     },
     /// A ready task waits for capacity (recorded on change only).
     Blocked {

@@ -230,6 +230,14 @@ pub mod reason {
     pub const TOOL_NOT_ALLOWED: &str = "tool_not_allowed";
     /// A model that the contract does not name was to answer.
     pub const MODEL_NOT_ALLOWED: &str = "model_not_allowed";
+    /// Work in a workspace contradicts what the target branch got meanwhile.
+    pub const MERGE_CONFLICT: &str = "merge_conflict";
+    /// The target branch is checked out somewhere with changes that are in no commit.
+    pub const DIRTY_CHECKOUT: &str = "dirty_checkout";
+    /// A workspace could not be made or let go of.
+    pub const WORKSPACE: &str = "workspace";
+    /// There are not so many free ports.
+    pub const NO_PORTS: &str = "no_ports";
     /// A `terminate` step with status failed.
     pub const TERMINATED: &str = "terminated";
 }

@@ -27,6 +27,7 @@ mod schema;
 pub mod synthesis;
 mod text;
 mod time;
+mod workspace;
 
 pub use money::catalog;
 use money::{budget, price, usage};
@@ -61,3 +62,4 @@ pub use spelling::{edit_distance, nearest};
 pub use time::*;
 pub use tools::*;
 pub use usage::*;
+pub use workspace::*;

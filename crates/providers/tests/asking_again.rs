@@ -151,6 +151,7 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        workspace: None,
         contract: None,
     }
 }

@@ -8,7 +8,7 @@ use crate::fold::IllegalEvent;
 use crate::outputs::Outputs;
 use crate::reuse::Reusable;
 use crate::state::{Alarm, ConfiguredBudgets, FrameIx, State, TaskIx, Todo};
-use convoke_model::{Event, Payload, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{Event, MergeMode, Payload, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
 use convoke_plan::template::Cancellation;
 use std::ops::Deref;
@@ -38,6 +38,13 @@ pub enum Command {
         key: String,
         /// The change.
         patch: Payload,
+    },
+    /// Let go of a task's workspace; `WorkspaceReleased` or `WorkspaceKept` answers, or the failure of the task.
+    LetGo {
+        /// The task.
+        task: TaskIx,
+        /// Bring its work back before, in this way.
+        back: Option<MergeMode>,
     },
 }
 
@@ -156,6 +163,11 @@ impl Scheduler {
 
     /// Makes a decision: it is true from here on and will be on disk before anything follows from it.
     pub(crate) fn emit(&mut self, event: Event) {
+        if let Event::TaskSucceeded { task, .. } = &event
+            && self.brings_back_first(task)
+        {
+            return;
+        }
         self.state.fold(&event).expect("a decision of our own is legal");
         self.turn.events.push(event);
     }
@@ -195,6 +207,11 @@ impl Scheduler {
     /// Something outside is looked up or changed for a task; false if that is under way.
     pub(crate) fn begin_lookup(&mut self, task: TaskIx) -> bool {
         self.state.lookups.insert(task)
+    }
+
+    /// The workspace of a task is let go of; false if that is under way.
+    pub(crate) fn begins_to_leave(&mut self, task: TaskIx) -> bool {
+        self.state.leaving.insert(task)
     }
 
     /// What is left of a workflow is told to stop; false if it was told already.

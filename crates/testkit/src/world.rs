@@ -5,7 +5,7 @@ use crate::start::started;
 use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Reply, Store, What, fold_into, replay};
 use convoke_model::{
     Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunStatus, Stamped,
-    TaskId, Timestamp, Usage,
+    TaskId, Timestamp, Usage, WorkspaceTold,
 };
 use convoke_plan::Plan;
 use convoke_schedule::{Scheduler, TaskIx};
@@ -289,6 +289,10 @@ impl World {
             Effect::Patch { task, key, patch } => {
                 let state = self.project.patch(&key, &patch);
                 self.lookups.push(What::ProjectSeen { task: Some(task), state });
+            }
+            Effect::LetGo { task, .. } => {
+                let left = Ok(vec![WorkspaceTold::Released]);
+                self.lookups.push(What::WorkspaceLeft { task, left });
             }
             // Attempts make no calls here, and no other process hears of a pause.
             Effect::StopCalls | Effect::Pause { .. } => {}

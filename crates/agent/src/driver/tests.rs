@@ -223,6 +223,7 @@ fn assignment(work: Work) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        workspace: None,
         contract: None,
     }
 }

@@ -5,6 +5,31 @@ use super::values::last_pair;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
+/// `convoke workspaces`.
+#[derive(Debug, Args)]
+pub struct WorkspacesArgs {
+    /// What to do; without anything, they are listed
+    #[command(subcommand)]
+    pub action: Option<WorkspacesAction>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t, global = true)]
+    pub format: Format,
+}
+
+/// What to do with workspaces.
+#[derive(Debug, Subcommand)]
+pub enum WorkspacesAction {
+    /// Let go of the workspaces of runs that no process drives; what is in no commit stays
+    Clean {
+        /// Only those of this run
+        #[arg(long, value_name = "RUN")]
+        run: Option<String>,
+        /// Remove the kept ones too, with everything in them
+        #[arg(long)]
+        discard: bool,
+    },
+}
+
 /// `convoke project`.
 #[derive(Debug, Args)]
 pub struct ProjectArgs {

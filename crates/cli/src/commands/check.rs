@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::subject::Subject;
+use crate::workspaces;
 use convoke_plan::Plan;
 use convoke_plan::compile::{Compiled, check_inputs};
 
@@ -46,6 +47,7 @@ pub fn run(console: &Console, args: &CheckArgs) -> Result<Exit, CommandFailure> 
 /// Refuses a file that with its inputs has more to do than it may, as `run` does. Inputs that are missing are not asked for here.
 fn require_room(console: &Console, subject: &Subject, compiled: &Compiled) -> Result<(), CommandFailure> {
     let Some(plan) = &compiled.plan else { return Ok(()) };
+    workspaces::require(console, plan)?;
     let Ok(named) = check_inputs(plan.root(), &subject.given) else { return Ok(()) };
     let inputs = if subject.given.is_empty() { named } else { inputs::with_files(console, plan, named)? };
     admission::require_room(plan, &inputs)

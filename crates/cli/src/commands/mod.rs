@@ -24,6 +24,7 @@ mod test;
 mod time_travel;
 mod tooling;
 mod work;
+mod workspaces;
 
 pub use storage::prune::conclusion as prune_conclusion;
 use storage::{export, import, prune, repair, runs, verify};
@@ -74,6 +75,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Test(args) => test::run(console, &args),
         Command::Schema(args) => schema::run(console, args.of),
         Command::Project(args) => project::run(console, &args),
+        Command::Workspaces(args) => workspaces::run(console, &args),
         Command::Presets(args) => presets::run(console, &args),
         Command::Prices(args) => prices::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),

@@ -17,6 +17,7 @@ use crate::reusing;
 use crate::stored::{self, Stored};
 use crate::subject::Subject;
 use crate::view::format;
+use crate::workspaces;
 use convoke_engine::Start;
 use convoke_failpoint::failpoint;
 use convoke_journal::{Error, RunMeta, Sqlite, StateDir, run_id};
@@ -58,6 +59,7 @@ pub fn begin_with(
     let named = check_inputs(plan.root(), &subject.given).map_err(|errors| inputs::refused(&errors))?;
     let inputs = inputs::with_files(console, &plan, named.clone())?;
     let config = &with_flags(&console.config, args);
+    workspaces::require(console, &plan)?;
     let cassette = CassetteMode::of_run(&args.flags);
     let state = &stored::for_reading(console);
     let candidate =

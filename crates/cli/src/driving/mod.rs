@@ -40,6 +40,7 @@ use crate::serving::Beside;
 use crate::short_history::ShortHistory;
 use crate::stored::{self, Stored};
 use crate::watch::{GATHER, Update, Watcher, is_live};
+use crate::workspaces;
 use conclusion::Ended;
 use convoke_engine::{
     Clock, EngineError, Handle, LearnedStatistics, Notice, Outcome, Run, Setup, Start, prepare,
@@ -164,8 +165,11 @@ impl Drive<'_> {
         let share = context.share(capacity.as_ref())?;
         let executor = share.as_ref().map_or_else(|| equipment.executor(), WorkSharing::executor);
         let is_traced = console.config.receivers.telemetry.is_some() && !equipment.is_replay();
+        let executor = if is_traced { following::traced(executor, run) } else { executor };
+        let (leases, executor) = workspaces::over(executor, &state, run);
+        workspaces::clean_up(console, &state, run, &leases);
         let setup = Setup {
-            executor: if is_traced { following::traced(executor, run) } else { executor },
+            executor,
             options,
             capacity,
             projects,
@@ -220,6 +224,7 @@ impl Drive<'_> {
         if let Ok(outcome) = &outcome {
             LearnedStatistics::add(&state, &outcome.learned, &outcome.durations);
             survivors::forget(&state, run, outcome.status);
+            workspaces::end(console, &state, &leases, outcome);
         }
         equipment.close().await;
         failpoint!("run.closed");

@@ -20,7 +20,7 @@ pub struct Scenario {
 
 /// The reference workflows.
 pub fn reference() -> Vec<fn() -> Scenario> {
-    vec![workflow, goal, pipeline, merge, programs, tools]
+    vec![workflow, goal, pipeline, merge, programs, tools, super::worktrees::worktrees]
 }
 
 /// Runs a front-end against a model of its own.

@@ -48,6 +48,11 @@ impl Core {
                 self.happen(fact.at, Event::ToolsSettled { task, attempt, allowed_tools: allowed }, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
+            What::Workspace { task, attempt, owner, told, written } => {
+                self.take_workspace(fact.at, Some((task, attempt)), owner, *told, turn);
+                turn.effects.push(Effect::Acknowledge(written));
+            }
+            What::WorkspaceLeft { task, left } => self.take_left(fact.at, task, left, turn),
             What::Answered { reply, sent, message } => {
                 turn.consumed.extend(message);
                 self.take_answer(fact.at, *reply, sent, turn);

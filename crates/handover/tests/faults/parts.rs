@@ -169,6 +169,7 @@ fn assignment(name: &str) -> Assignment {
         failures: 0,
         cut_off: 0,
         known_results: Vec::new(),
+        workspace: None,
         contract: None,
     }
 }

@@ -27,7 +27,7 @@ mod references;
 mod shapes;
 mod timeouts;
 
-use flow::{earlier, follow, needs, reach, routes, targets, visible};
+use flow::{earlier, follow, needs, reach, resolvers, routes, targets, visible};
 
 pub use codes::CODES;
 
@@ -52,6 +52,7 @@ pub fn check(workflow: &Workflow, partials: &BTreeMap<String, String>) -> Vec<Di
     capabilities::check(&outline, &mut findings);
     once::check(&outline, &mut findings);
     timeouts::check(&outline, &mut findings);
+    resolvers::check(&outline, &mut findings);
     inputs::check(&outline, &reach, &mut findings);
     answers::check(&outline, &reach, &mut findings);
     expects::check(&outline, &reach, &mut findings);

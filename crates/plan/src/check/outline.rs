@@ -215,16 +215,27 @@ impl<'a> Outline<'a> {
         (0..started.len()).filter(|ix| started[*ix]).collect()
     }
 
-    /// The steps that hooks run, with the place that says so.
+    /// The steps that hooks run, and those that resolve conflicts, with the place that says so.
     pub fn hook_steps(&self) -> Vec<(&'a Span, usize)> {
         let hooks = &self.workflow.hooks;
-        [&hooks.on_start, &hooks.on_complete, &hooks.on_error]
-            .into_iter()
-            .filter_map(|hook| match hook {
-                Some(Hook::Step(name)) => Some((&name.span, self.find(&name.value)?)),
-                _ => None,
-            })
-            .collect()
+        let resolvers = self.resolvers().filter_map(|(_, name)| Some((&name.span, self.find(&name.value)?)));
+        let run =
+            [&hooks.on_start, &hooks.on_complete, &hooks.on_error].into_iter().filter_map(
+                |hook| match hook {
+                    Some(Hook::Step(name)) => Some((&name.span, self.find(&name.value)?)),
+                    _ => None,
+                },
+            );
+        run.chain(resolvers).collect()
+    }
+
+    /// The steps that are named to resolve conflicts, each with what names it.
+    pub fn resolvers(&self) -> impl Iterator<Item = (&'a str, &'a Spanned<String>)> + '_ {
+        let items = self.items.iter().map(|item| (item.name(), item.common()));
+        let inline = self.inline().map(|(_, step)| (&step.name, &step.common));
+        items.chain(inline).filter_map(|(name, common)| {
+            Some((name.value.as_str(), common.workspace.as_ref()?.resolver.as_ref()?))
+        })
     }
 
     /// The inline bodies of fan-outs, each with its fan-out.

@@ -97,6 +97,7 @@ impl Builder<'_> {
             on_unknown: super::node::on_unknown(&own.kind, actor),
             timeout: actor.timeout.as_ref().map(|limit| super::node::millis(limit.value)),
             resources: super::budget::resources(actor),
+            workspace: super::workspace::of(actor, None),
             labels: super::node::labels(&step.common.labels),
             ..own
         }
@@ -131,6 +132,7 @@ impl Builder<'_> {
             labels: Labels::default(),
             budget: None,
             resources: Vec::new(),
+            workspace: None,
             place: self.place(span),
             hash: Digest([0; 32]),
         }

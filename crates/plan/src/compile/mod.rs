@@ -28,6 +28,7 @@ mod provider;
 mod reduce;
 mod shapes;
 mod tooling;
+mod workspace;
 
 use context::{cuts, partials, texts, windows};
 use money::{book, budget, caps, prices, unpriced};

@@ -66,6 +66,7 @@ impl<'a> Builder<'a> {
             labels: labels(&common.labels),
             budget: common.budget.as_ref().and_then(budget::of_node),
             resources: budget::resources(common),
+            workspace: super::workspace::of(common, self.resolver(common)),
             place: self.place(&common.span),
             hash: Digest([0; 32]),
             kind,

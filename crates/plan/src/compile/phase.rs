@@ -36,6 +36,16 @@ impl<'a> Builder<'a> {
                 .round
                 .as_ref()
                 .map(|round| Round { of: self.named(&round.of), number: round.number }),
+            resolver: phase.resolver.as_ref().map(|role| Box::new(self.resolver_role(step, role))),
+        }
+    }
+
+    fn resolver_role(&mut self, step: &source::Step, role: &source::Role) -> ResolverRole {
+        let worker = role.worker.as_ref().expect("a persona that resolves has a worker");
+        ResolverRole {
+            persona: role.persona.value.as_str().into(),
+            worker: self.worker(step, "resolve", worker, false),
+            clearance: clearance(&role.clearance),
         }
     }
 

@@ -13,6 +13,7 @@ mod node;
 mod pipeline;
 mod reduce;
 mod workflow;
+mod workspace;
 
 pub(crate) use below::{nodes_below, nodes_in};
 pub(crate) use charged::nodes_of_tenant;
@@ -23,6 +24,7 @@ pub use node::*;
 pub use pipeline::*;
 pub use reduce::*;
 pub use workflow::*;
+pub use workspace::*;
 
 use crate::template::{ConditionSource, TemplateId, TemplateSource};
 use convoke_model::Digest;

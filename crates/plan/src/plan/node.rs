@@ -1,6 +1,6 @@
 //! One vertex of a plan, and its edges.
 
-use super::{Kind, NodeIx, Probe, Round, Text, Trigger};
+use super::{Kind, NodeIx, Probe, Round, Text, Trigger, Workspace};
 use crate::template::ConditionId;
 use convoke_model::{Budget, Classes, Digest, OutputSchema, Retry};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,9 @@ pub struct Node {
     /// What it needs besides a permit: resources that the machine's owner has counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<(Arc<str>, u64)>,
+    /// The workspace that each of its tasks has for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Box<Workspace>>,
     /// Its place in the file.
     pub place: Place,
     /// What it does, as a hash: unchanged means that a finished task keeps its output.

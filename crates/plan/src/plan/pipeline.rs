@@ -36,6 +36,20 @@ pub struct Phase {
     /// Which round of another phase it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<Round>,
+    /// The persona that resolves conflicts of its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolver: Option<Box<ResolverRole>>,
+}
+
+/// A persona that resolves conflicts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResolverRole {
+    /// The role.
+    pub persona: Arc<str>,
+    /// The agent or script that does it.
+    pub worker: NodeIx,
+    /// What it may use.
+    pub clearance: Clearance,
 }
 
 /// A further round of a phase, begun by an edge that leads back. Rounds are phases of their own, so a plan has no circle.

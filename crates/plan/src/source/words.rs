@@ -1,6 +1,6 @@
 //! The words of the language that stand for values: one list per enum, used by readers, messages and schema.
 
-use convoke_model::{Permissions, Placeholders, StuckAction, Violation};
+use convoke_model::{MergeMode, Permissions, Placeholders, StuckAction, Violation};
 
 use super::manifest::{Mode, Protocol};
 use super::personas::Kind;
@@ -109,6 +109,9 @@ shared_words! {
     Permissions { "ask" => Ask, "allow" => Allow, "deny" => Deny }
     Placeholders { "note" => Note, "retry" => Retry, "ignore" => Ignore }
     StuckAction { "warn" => Warn, "fail" => Fail }
+    MergeMode {
+        "none" => None, "fast-forward" => FastForward, "rebase" => Rebase, "pull-request-file" => PullRequestFile,
+    }
     Violation { "hard_abort" => HardAbort, "validation_fail" => ValidationFail }
     // How a phase must have ended for an edge to be taken.
     On {

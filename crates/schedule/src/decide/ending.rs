@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 impl Scheduler {
     /// Everything has ended: the closing hook, then the end itself.
     pub(crate) fn finish_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
+        if self.waits_for_workspaces(frame) {
+            return;
+        }
         let result = self.view(outputs).frame_result(frame);
         let hooks = self.workflow_in(frame).hooks.clone();
         let (point, hook) = match result.failure.is_none() {

@@ -56,7 +56,9 @@ impl Scheduler {
                     attempt: assignment.attempt,
                     lease,
                 });
-                self.claim(&assignment);
+                if !self.is_sealed(task) {
+                    self.claim(&assignment);
+                }
                 Launch::Start(Box::new(assignment))
             }
             Err(failure) => {
@@ -177,6 +179,7 @@ impl View<'_> {
         let node = self.node(task);
         let key = if touches_world(&work) { self.effect_key(task) } else { Arc::default() };
         let contract = self.contract_of(task, &work).map(Box::new);
+        let workspace = self.workspace_call(task, &work)?.map(Box::new);
         let pieces = |pieces: &[Payload]| -> Result<Vec<JsonText>, Failure> {
             pieces.iter().map(|piece| self.turn(task, piece)).collect()
         };
@@ -196,6 +199,7 @@ impl View<'_> {
             cut_off: self.tasks[task].cut_off,
             known_results: self.known_results(task),
             contract,
+            workspace,
         })
     }
 

@@ -12,6 +12,7 @@ mod launch;
 mod route;
 mod salvage;
 mod tool;
+mod workspace;
 
 pub(crate) use ending::FrameResult;
 pub(crate) use gate::kind_word;
@@ -44,6 +45,7 @@ impl Scheduler {
             Todo::Ask(task) => self.ask_for(task, outputs),
             Todo::Arrived(task) => self.arrived(task, outputs),
             Todo::Losers(task, why) => self.stop_losers(task, why, outputs),
+            Todo::LetGo(task) => self.let_go(task),
         }
     }
 
@@ -179,7 +181,7 @@ impl Scheduler {
     fn gone(&mut self, task: TaskIx, outputs: &dyn Outputs) {
         let (id, attempt) = (self.tasks[task].id.clone(), self.tasks[task].attempts);
         let was_probe = self.tasks[task].probe == ProbeState::Asked;
-        let policy = self.node(task).on_unknown;
+        let policy = self.on_unknown(task);
         match self.tasks[task].state {
             TaskState::Running => {
                 self.emit(Event::AttemptLost { task: id.clone(), attempt, usage: Usage::default() });

@@ -36,6 +36,7 @@ impl State {
 
     pub(super) fn attempt_failed(&mut self, id: &TaskId, failure: &Failure, usage: &Usage) -> Folded {
         let task = self.stop_running(id, "attempt_failed", usage)?;
+        self.counted_by_end(task);
         self.tasks[task].detached = false;
         if self.tasks[task].probe == ProbeState::Asked {
             // A probe changes nothing, so it is asked again, unless its task is told to stop.
@@ -58,7 +59,7 @@ impl State {
             let was_stopped = failure.class == Class::Cancelled;
             self.tasks[task].cut_off += u32::from(was_stopped);
             // A stop leaves the outcome as unknown as a crash does, so the same policy follows, with the next owner.
-            match was_stopped && self.node(task).on_unknown != OnUnknown::Retry {
+            match was_stopped && self.on_unknown(task) != OnUnknown::Retry {
                 true => {
                     self.tasks[task].outcome_unknown = true;
                     self.probe_if_so_stated(task);
@@ -86,6 +87,7 @@ impl State {
             return Err(super::illegal(&format!("attempt_suspended of {id}"), "its step asks nobody"));
         }
         let task = self.stop_running(id, "attempt_suspended", usage)?;
+        self.counted_by_end(task);
         self.tasks[task].turns.push(state.clone());
         // A task that waits for its children keeps its place.
         if !matches!(waits, WaitsFor::Children(_)) {
@@ -143,8 +145,13 @@ impl State {
         Ok(())
     }
 
+    /// What follows when an attempt was cut off. Work that is sealed is not done again, so nothing is unknown.
+    pub(crate) fn on_unknown(&self, task: TaskIx) -> OnUnknown {
+        if self.is_sealed(task) { OnUnknown::Retry } else { self.node(task).on_unknown }
+    }
+
     fn probe_if_so_stated(&mut self, task: TaskIx) {
-        if self.node(task).on_unknown == OnUnknown::Probe {
+        if self.on_unknown(task) == OnUnknown::Probe {
             self.tasks[task].probe = ProbeState::Due;
         }
     }

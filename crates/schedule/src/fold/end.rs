@@ -82,6 +82,7 @@ impl State {
         self.tasks[task].ended = self.ended;
         self.lookups.remove(&task);
         self.stopped_clocks.remove(&task);
+        self.leave_workspace(task);
         if let Some(composite) = self.own_composite(task) {
             composite.ended(self, task, end);
         }

@@ -12,6 +12,8 @@ impl State {
         self.restarted(&forked.change.dropped);
         self.phases_superseded(&forked.change.superseded);
         self.given.extend(forked.set.iter().map(|set| (set.task.clone(), set.output.clone())));
+        // Workspaces are the other run's.
+        self.workspaces.clear();
         for task in self.tasks.indices() {
             // A command that goes on without an engine belongs to the other run.
             self.tasks[task].detached = false;

@@ -16,6 +16,7 @@ mod fork;
 mod place;
 mod time;
 mod workflow;
+mod workspace;
 
 /// A journal that says something impossible.
 #[derive(Debug, thiserror::Error)]
@@ -126,6 +127,13 @@ impl State {
                 Ok(())
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
+            Event::WorkspaceLeased(told) => self.workspace_leased(told),
+            Event::WorkspaceSealed(told) => self.workspace_sealed(told),
+            Event::WorkspaceConflicted(told) => self.workspace_conflicted(told),
+            Event::WorkspaceMerged { task, .. } => self.workspace_merged(task),
+            Event::WorkspaceKept { task, .. } | Event::WorkspaceReleased { task } => {
+                self.workspace_left(task)
+            }
             Event::AttemptTaken { .. }
             | Event::ModelCalled { .. }
             | Event::ProcessStarted { .. }

@@ -186,7 +186,13 @@ pub fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::CallReserved { task, .. }
         | Event::CallLost { task, .. }
         | Event::SummaryStarted { task, .. }
+        | Event::WorkspaceMerged { task, .. }
+        | Event::WorkspaceKept { task, .. }
+        | Event::WorkspaceReleased { task }
         | Event::ContextTrimmed { task, .. } => Some(task),
+        Event::WorkspaceLeased(told) => Some(&told.task),
+        Event::WorkspaceSealed(told) => Some(&told.task),
+        Event::WorkspaceConflicted(told) => Some(&told.task),
         Event::RouteTaken { from, .. } => Some(from),
         Event::GoalDecided(decided) => decided.about.as_ref().or(Some(&decided.task)),
         Event::PhaseDecided(decided) => Some(&decided.task),

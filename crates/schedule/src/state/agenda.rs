@@ -33,4 +33,6 @@ pub(crate) enum Todo {
     Arrived(TaskIx),
     /// A join was decided, or the time to wait for it is over: those that lost may stop, for this reason.
     Losers(TaskIx, CauseKind),
+    /// A task has ended that has a workspace.
+    LetGo(TaskIx),
 }

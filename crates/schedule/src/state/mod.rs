@@ -15,6 +15,7 @@ mod rounds;
 mod task;
 mod timer;
 mod values;
+mod workspace;
 
 pub(crate) use agenda::Todo;
 pub use budget_scopes::{BudgetScope, ConfiguredBudgets, Owner};
@@ -23,6 +24,7 @@ pub(crate) use group::Group;
 pub use task::{End, TaskIx, TaskState};
 pub(crate) use task::{Place, ProbeState, Task, Tasks};
 pub(crate) use timer::{Alarm, Timers};
+pub(crate) use workspace::{SealedWork, Workspace};
 
 use crate::composite::{Children, Composites, Memos};
 use crate::outputs::Outputs;
@@ -108,6 +110,10 @@ pub struct State {
     pub(crate) affected: HashSet<TaskId>,
     /// The run whose outputs are taken where they would come out the same.
     pub(crate) reusable: Option<Arc<Reusable>>,
+    /// The workspaces of tasks.
+    pub(crate) workspaces: BTreeMap<TaskIx, Workspace>,
+    /// Workspaces that are being let go of right now.
+    pub(crate) leaving: HashSet<TaskIx>,
     /// How many questions each task has asked so far, those that were undone included: a number is never used again.
     pub(crate) questions: HashMap<TaskId, u32>,
 }
@@ -128,6 +134,7 @@ impl std::fmt::Debug for State {
             .field("projects", &(&self.projects, &self.settled, &self.lookups, &self.stopped_clocks))
             .field("restarted", &(&self.restarted, &self.superseded))
             .field("guidance", &self.guidance)
+            .field("workspaces", &self.workspaces)
             .finish_non_exhaustive()
     }
 }
@@ -160,6 +167,8 @@ impl State {
             affected: HashSet::default(),
             reusable: None,
             questions: HashMap::default(),
+            workspaces: BTreeMap::new(),
+            leaving: HashSet::default(),
             skip_gates: false,
             now: Timestamp::default(),
             ended: 0,

@@ -26,8 +26,12 @@ impl Machine<'_> {
             Effect::CallEnded(service) => self.samples.call_ended(service, life),
             Effect::ReportSample { service, sample } => self.report_sample(life, &service, &sample),
             Effect::Pause { service, pause } => self.pause(&service, pause),
-            // No simulated run is stopped, asks for more money, looks for files or shares a project.
-            Effect::StopCalls | Effect::Allow { .. } | Effect::LookUpFiles(..) | Effect::Patch { .. } => {
+            // No simulated run is stopped, asks for more money, looks for files, has workspaces or shares a project.
+            Effect::StopCalls
+            | Effect::Allow { .. }
+            | Effect::LookUpFiles(..)
+            | Effect::LetGo { .. }
+            | Effect::Patch { .. } => {
                 unreachable!("nothing of these runs leads to it")
             }
         }

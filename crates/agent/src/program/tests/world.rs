@@ -192,6 +192,7 @@ impl World {
             failures: 0,
             cut_off: 0,
             known_results: Vec::new(),
+            workspace: None,
             contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;

@@ -4,6 +4,7 @@ pub(in crate::check) mod earlier;
 pub(in crate::check) mod follow;
 pub(in crate::check) mod needs;
 pub(in crate::check) mod reach;
+pub(in crate::check) mod resolvers;
 pub(in crate::check) mod routes;
 pub(in crate::check) mod targets;
 pub(in crate::check) mod visible;

@@ -11,6 +11,7 @@ mod schema;
 pub use schema::goal_schema;
 
 use super::build::Builder;
+use super::workspace;
 use crate::plan::*;
 use crate::source::Spanned;
 use crate::source::workflow as source;
@@ -94,8 +95,11 @@ impl Builder<'_> {
             agent.prompt = self.texts.own(&prompts::prompt(role));
         }
         let name = self.free_name(format!("${}.{}", step.name.value, role.word()));
-        let node = self.asked_node(&name, agent, step);
-        self.add(node)
+        let asked = self.asked_node(&name, agent, step);
+        // Work is done in a workspace; what is planned and judged is not.
+        let workspace =
+            role.works().then(|| workspace::of(&step.common, self.resolver(&step.common))).flatten();
+        self.add(Node { workspace, ..asked })
     }
 
     fn item_node(&mut self, step: &source::Step) -> NodeIx {

@@ -4,8 +4,10 @@ use super::super::section::FromNode;
 use super::super::shape::Shape::{Any, Choice, Integer, List, Step, Text};
 use super::super::shape::{COUNT, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::FAILURE_MODES;
+use super::super::workflow::workspace::{PORTS, WORKSPACE};
 use super::super::workflow::{Budget, Labels};
 use super::flow::{JOIN, NEEDS, ON_ERROR, ROUTES, TIMEOUT};
+use convoke_model::MergeMode;
 
 const CONCURRENT: Shape = Integer(1, 100_000);
 
@@ -31,6 +33,9 @@ pub static PARALLEL: ObjectType = ObjectType {
         optional("timeout", TIMEOUT, "bound of the whole group"),
         optional("max_wait", TIMEOUT, "how long an attempt of a member may wait for its permit"),
         optional("labels", Labels::SHAPE, "priority, class and tenant"),
+        optional("workspace", WORKSPACE, "a git worktree of its own, which its members come back to"),
+        optional("ports", PORTS, "so many ports of its own, which its members get theirs from"),
+        optional("merge", MergeMode::SHAPE, "how the work in its worktree comes back (default none)"),
         optional("budget", Budget::SHAPE, "what all its members together may spend"),
     ],
 };
@@ -63,6 +68,9 @@ pub static FOR_EACH: ObjectType = ObjectType {
         optional("timeout", TIMEOUT, "bound of the whole group"),
         optional("max_wait", TIMEOUT, "how long an attempt of a member may wait for its permit"),
         optional("labels", Labels::SHAPE, "priority, class and tenant"),
+        optional("workspace", WORKSPACE, "a git worktree of its own, which its members come back to"),
+        optional("ports", PORTS, "so many ports of its own, which its members get theirs from"),
+        optional("merge", MergeMode::SHAPE, "how the work in its worktree comes back (default none)"),
         optional("budget", Budget::SHAPE, "what all its members together may spend"),
     ],
 };

@@ -135,7 +135,17 @@ pub static NODE: Extended = Extended {
             optional("topology", Object(&TOPOLOGY), "the block that it belongs to"),
         ],
     },
-    of_steps: &["description", "timeout", "max_wait", "budget", "labels", "retry"],
+    of_steps: &[
+        "description",
+        "timeout",
+        "max_wait",
+        "budget",
+        "labels",
+        "retry",
+        "workspace",
+        "ports",
+        "merge",
+    ],
 };
 
 /// `constraints` of a node.

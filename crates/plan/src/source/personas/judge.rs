@@ -79,6 +79,9 @@ fn reserved(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
 fn personas(manifest: &Manifest, findings: &mut Vec<Diagnostic>) {
     for node in &manifest.nodes {
         known_persona(manifest, &format!("node `{}`", node.id.value), &node.persona, findings);
+        let resolver = node.common.workspace.as_ref().and_then(|workspace| workspace.resolver.as_ref());
+        let who = format!("`resolver` of node `{}`", node.id.value);
+        resolver.iter().for_each(|name| known_persona(manifest, &who, name, findings));
     }
     for relationship in &manifest.relationships {
         known_persona(manifest, "`parentPersonaId` of a relationship", &relationship.parent, findings);

@@ -51,10 +51,12 @@ fn step(manifest: &Manifest, graph: &Graph<'_>, ix: usize) -> Option<Step> {
         direct,
         edges: edges.iter().map(|edge| triggered(edge)).collect(),
         round: node.round.clone(),
+        resolver: roles::resolver(manifest, node),
     };
     let mut common = node.common.clone();
     // Bounds and retries are those of each try.
     (common.timeout, common.retry) = (None, None);
+    (common.workspace, common.ports, common.merge) = (None, None, None);
     common.description = common.description.or_else(|| persona.display_name.clone());
     common.needs = needs(manifest, graph, ix, &edges);
     Some(Step { name: node.id.clone(), kind: StepKind::Phase(Box::new(phase)), common })

@@ -54,13 +54,36 @@ pub(super) fn own_worker(manifest: &Manifest, node: &Node, persona: &Persona) ->
     worker.common.timeout = node.common.timeout.clone().or(worker.common.timeout);
     worker.common.max_wait = node.common.max_wait.clone().or(worker.common.max_wait);
     worker.common.retry = node.common.retry.clone().or(worker.common.retry);
+    placed(worker, node)
+}
+
+/// Whoever works for a phase has a workspace where the phase's node says so.
+fn placed(mut worker: Worker, node: &Node) -> Worker {
+    worker.common.workspace = node.common.workspace.clone();
+    (worker.common.ports, worker.common.merge) = (node.common.ports.clone(), node.common.merge.clone());
     worker
+}
+
+/// The persona that resolves conflicts of a phase's work. It works in the phase's workspace.
+pub(super) fn resolver(manifest: &Manifest, node: &Node) -> Option<Box<Role>> {
+    let named = node.common.workspace.as_ref()?.resolver.as_ref()?;
+    let persona = manifest.persona(&named.value)?;
+    let given = texts::of_child(manifest, persona, "");
+    let actor = persona.actor.as_ref().unwrap_or(&node.actor);
+    Some(Box::new(Role {
+        persona: named.clone(),
+        worker: Some(worker(manifest, actor, persona, given)),
+        clearance: persona.clearance.clone(),
+        max_depth: None,
+        max_children: None,
+        below: Vec::new(),
+    }))
 }
 
 fn child_worker(manifest: &Manifest, node: &Node, persona: &Persona) -> Worker {
     let handed = texts::hands_to(manifest, &persona.id.value);
     let given = texts::of_child(manifest, persona, &handed);
-    worker(manifest, persona.actor.as_ref().unwrap_or(&node.actor), persona, given)
+    placed(worker(manifest, persona.actor.as_ref().unwrap_or(&node.actor), persona, given), node)
 }
 
 fn worker(

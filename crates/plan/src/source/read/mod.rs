@@ -25,6 +25,7 @@ mod scalars;
 pub(super) mod server;
 mod steps;
 mod value;
+pub(super) mod workspace;
 
 use steps::step;
 pub(super) use steps::{agent, flow, people, tool, work};

@@ -14,6 +14,7 @@ mod reduce;
 mod step;
 mod tool;
 mod work;
+pub(in crate::source) mod workspace;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub use reduce::*;
 pub use step::*;
 pub use tool::*;
 pub use work::*;
+pub use workspace::Workspace;
 
 use super::read::{self, Fields};
 use super::section::section;

@@ -30,6 +30,8 @@ pub struct PhaseStep {
     pub edges: Vec<Edge>,
     /// Which round of another phase it is.
     pub round: Option<Round>,
+    /// The persona that resolves conflicts of its work.
+    pub resolver: Option<Box<Role>>,
 }
 
 /// A further round of a phase, begun by an edge that leads back.
@@ -54,7 +56,11 @@ impl PhaseStep {
             .roles
             .iter()
             .filter_map(|role| Some((&role.persona, &role.clearance, role.worker.as_ref()?)));
-        [own].into_iter().chain(roles)
+        let resolver = self
+            .resolver
+            .iter()
+            .filter_map(|role| Some((&role.persona, &role.clearance, role.worker.as_ref()?)));
+        [own].into_iter().chain(roles).chain(resolver)
     }
 }
 

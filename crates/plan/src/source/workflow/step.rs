@@ -15,12 +15,14 @@ use super::super::settings::{PLUGINS, PluginUse, Provider, Sandbox, Timeouts};
 use super::super::shape::{Shape, WINDOW};
 use super::super::text::{Spanned, Text};
 use super::super::words::{CONTEXT_TIERS, EFFORTS};
+use super::workspace::{PORTS, WORKSPACE, Workspace};
 use super::{
     Budget, Entry, ErrorRoute, GateStep, GoalStep, Join, Labels, Names, Need, OnUnknown, PhaseStep, Probe,
     QuestionsStep, ReduceStep, Retry, Route, ScriptStep, SetStep, TerminateStep, ToolStep, VerifyStep,
     WaitStep, Worker, WorkflowStep,
 };
 use crate::diagnostic::Span;
+use convoke_model::MergeMode;
 
 /// An entry of `agents`, or the inline `agent` of a fan-out.
 #[derive(Debug, Clone)]
@@ -114,6 +116,16 @@ section! {
         #[by(read::budget::resources)]
         #[on(AGENT | SCRIPT | TOOL)]
         pub resources: IndexMap<String, Entry<u64>> => Map(&Integer(1, 1_000_000_000)),
+        /// a git worktree of its own to work in, for each task
+        #[by(read::workspace::workspace)]
+        #[on(AGENT | SCRIPT | GOAL | WORKFLOW)]
+        pub workspace: Option<Workspace> => WORKSPACE,
+        /// so many ports of its own, for each task
+        #[on(AGENT | SCRIPT | GOAL | WORKFLOW)]
+        pub ports: Option<Spanned<u64>> => PORTS,
+        /// how the work in its worktree comes back (default none: the branch stays)
+        #[on(AGENT | SCRIPT | GOAL | WORKFLOW)]
+        pub merge: Option<Spanned<MergeMode>>,
         /// what all its tasks together may spend
         #[on(MODEL)]
         pub budget: Option<Budget>,
@@ -122,7 +134,7 @@ section! {
         pub routes_key: Option<Span> = read::flow::place_of_routes,
         /// Place of the whole step.
         pub span: Span = Fields::place,
-    }
+    } judge read::workspace::judge_workspace
 }
 
 impl Common {
@@ -143,6 +155,9 @@ impl Common {
             max_wait: None,
             on_unknown: None,
             probe: None,
+            workspace: None,
+            ports: None,
+            merge: None,
             idempotent: None,
             labels: Labels::default(),
             budget: None,

@@ -5,7 +5,7 @@ use super::try_progress::Reply;
 use crate::state::{FrameIx, State, TaskIx};
 use crate::view::View;
 use convoke_model::{Class, Contract, Work};
-use convoke_plan::{Clearance, Kind, Phase};
+use convoke_plan::{Clearance, Kind, Phase, ResolverRole};
 use serde_json::{Value, json};
 
 impl View<'_> {
@@ -64,6 +64,28 @@ impl State {
             phase: self.node(asks).name.to_string(),
             persona: Some(role.map_or(&phase.persona, |role| &role.persona).to_string()),
             banned_tools: clearance.ban.clone(),
+            depth: self.depth_of(task),
+            violation: self.violation(asks),
+            ..contract
+        })
+    }
+}
+
+impl State {
+    /// What the persona may do and use that resolves conflicts of a phase's work.
+    pub(crate) fn resolver_contract(
+        &self,
+        task: TaskIx,
+        role: &ResolverRole,
+        work: &Work,
+    ) -> Option<Contract> {
+        let (asks, _) = self.phase_of(task)?;
+        let mut contract = self.bounds_of(task, work);
+        contract.cheaper_models.retain(|model| may_play(&role.clearance, model));
+        Some(Contract {
+            phase: self.node(asks).name.to_string(),
+            persona: Some(role.persona.to_string()),
+            banned_tools: role.clearance.ban.clone(),
             depth: self.depth_of(task),
             violation: self.violation(asks),
             ..contract
