@@ -534,8 +534,14 @@ fn the_document_describes_every_call_and_is_the_one_that_is_printed() {
     for (path, calls) in document["paths"].as_object().unwrap() {
         for (method, call) in calls.as_object().unwrap() {
             let answers = call["responses"].as_object().unwrap();
-            assert!(answers.contains_key("401"), "{method} {path} takes a token");
-            assert!(method == "get" || answers.contains_key("415"), "{method} {path} takes JSON");
+            for status in ["400", "401", "403", "421", "500", "503"] {
+                assert!(answers.contains_key(status), "{method} {path}: {status}");
+            }
+            for status in ["408", "413", "415"] {
+                assert!(method == "get" || answers.contains_key(status), "{method} {path}: {status}");
+            }
+            let is_of_a_run = path.starts_with("/runs/{run}");
+            assert!(!is_of_a_run || answers.contains_key("409"), "{method} {path} reads a journal");
         }
     }
 }

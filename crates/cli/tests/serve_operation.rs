@@ -227,3 +227,136 @@ output: {look: '{{ all.outputs.look.stdout }}', act: '{{ all.outputs.act.stdout 
     let text = |step: &str| said[step].to_string().trim_matches('"').to_owned();
     assert_eq!((text("look").as_str(), text("act").as_str()), ("200", "403"), "{said}");
 }
+
+/// A request whose body never comes, or is far too large, is answered and let go of.
+#[test]
+fn a_body_that_is_slow_or_endless_is_refused() {
+    use std::io::{Read, Write};
+    let world = World::with_workflow(SMALL);
+    let served = Served::over(&world);
+    let begin = |length: usize, beginning: &str| {
+        let mut stream = served.connect();
+        let mut text = "POST /api/v1/runs HTTP/1.1\r\n".to_owned();
+        served.honest().iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
+        stream.write_all(format!("{text}Content-Length: {length}\r\n\r\n{beginning}").as_bytes()).unwrap();
+        stream
+    };
+    let answer = |mut stream: std::net::TcpStream| {
+        let (mut bytes, mut some) = (Vec::new(), [0; 4096]);
+        while !bytes.contains(&b'}') {
+            match stream.read(&mut some) {
+                Ok(count) if count > 0 => bytes.extend_from_slice(&some[..count]),
+                _ => break,
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let slow = begin(20, "{\"file\":");
+    let huge = answer(begin(100 << 20, "{"));
+    assert!(huge.starts_with("HTTP/1.1 413") && huge.contains("too_large"), "{huge}");
+    // Others are served meanwhile.
+    served.get("/runs").is(200);
+    let slow = answer(slow);
+    assert!(slow.starts_with("HTTP/1.1 408"), "{slow}");
+    assert!(world.runs().is_empty());
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that did not run must be seen")]
+fn connections_of_one_address_have_a_bound() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    use std::io::{Read, Write};
+    const MOST: usize = 2_048;
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.maximum.is_some_and(|most| most < 5_000) {
+        return eprintln!("skipped: this machine allows too few descriptors");
+    }
+    limit.current = Some(5_000);
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let world = World::with_workflow(SMALL);
+    let served = Served::over(&world);
+    let mut all: Vec<std::net::TcpStream> = (0..MOST + 20).map(|_| served.connect()).collect();
+    // Those that found no place are closed without an answer; the first ones are served.
+    let mut last = all.pop().unwrap();
+    let mut nothing = Vec::new();
+    last.write_all(b"GET / HTTP/1.1\r\n\r\n").ok();
+    last.read_to_end(&mut nothing).ok();
+    assert!(nothing.is_empty(), "{}", String::from_utf8_lossy(&nothing));
+    let host = &served.address;
+    all[0]
+        .write_all(format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes())
+        .unwrap();
+    let mut said = String::new();
+    all[0].read_to_string(&mut said).ok();
+    assert!(said.starts_with("HTTP/1.1 200"), "{said:.60}");
+    // A place that is free again is taken again.
+    drop(all);
+    until("there is room", || std::panic::catch_unwind(|| served.get("/runs").status).ok() == Some(200));
+}
+
+#[test]
+fn a_state_folder_that_is_not_readable_is_said() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let world = World::with_workflow(SMALL);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let served = Served::over(&world);
+    let runs = world.state().join("runs");
+    // A server that loses it says so, and goes on when it is back.
+    std::fs::rename(&runs, world.work().join("away")).unwrap();
+    std::fs::write(&runs, "no folder").unwrap();
+    assert_eq!(served.get("/runs").is(503).code(), "state");
+    assert_eq!(served.get("/inbox").is(503).code(), "state");
+    served.get("/session").is(200);
+    std::fs::remove_file(&runs).unwrap();
+    std::fs::rename(world.work().join("away"), &runs).unwrap();
+    served.get("/runs").is(200);
+    drop(served);
+    // A server that is begun by somebody who may not read it does not begin.
+    let closed = world.state().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let mut command = world.command(&["serve", "--state-dir", closed.to_str().unwrap(), "--folder", "/tmp"]);
+    if rustix::process::geteuid().is_root() {
+        // Nothing is closed to root.
+        command.current_dir("/").uid(65_534).gid(65_534);
+    }
+    let said = world.said_by(command);
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
+    said.exits(74).mentions(&["closed"]);
+}
+
+/// The HTTP cases of the corpus of attacks, each with the tests that try it: docs/reference/http-api.md has the same table.
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that did not run must be seen")]
+fn every_attack_of_the_corpus_is_tried_by_a_test_that_is_named() {
+    let page = include_str!("../../../docs/reference/http-api.md");
+    let rows: Vec<(&str, &str)> = page
+        .lines()
+        .filter(|line| line.starts_with("| SUR-"))
+        .map(|line| line.trim_matches(['|', ' ']).split_once(" | ").unwrap())
+        .collect();
+    let sources = [
+        include_str!("serve.rs"),
+        include_str!("serve_operation.rs"),
+        include_str!("serve_pages.rs"),
+        include_str!("../../server/src/access/tokens.rs"),
+        include_str!("../../../ui/src/show/markdown.test.ts"),
+        include_str!("../../../ui/dev/end-to-end.mjs"),
+    ]
+    .concat();
+    for (id, row) in &rows {
+        let tests: Vec<&str> = row.rsplit(" | ").next().unwrap().split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "{id} names no test");
+        for test in tests {
+            assert!(sources.contains(test), "{id}: there is no test `{test}`");
+        }
+    }
+    let shared = std::env::var("CONVOKE_SHARED").unwrap_or_else(|_| "../../../shared".to_owned());
+    let Ok(corpus) = std::fs::read_to_string(format!("{shared}/corpus/surface-attacks.json")) else {
+        return eprintln!("skipped: the corpus is not here");
+    };
+    let corpus: Vec<Value> = serde_json::from_str(&corpus).unwrap();
+    let http = corpus.iter().filter(|case| case["kind"] == "http").map(|case| case["id"].as_str().unwrap());
+    assert_eq!(rows.iter().map(|(id, _)| *id).collect::<Vec<_>>(), http.collect::<Vec<_>>());
+}

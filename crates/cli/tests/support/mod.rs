@@ -100,6 +100,11 @@ impl World {
         Said::from(self.command(args).output().expect("the binary starts"))
     }
 
+    /// Runs a command that was changed to its end.
+    pub fn said_by(&self, mut command: Command) -> Said {
+        Said::from(command.output().expect("the binary starts"))
+    }
+
     /// Starts a command and leaves it running.
     pub fn start(&self, args: &[&str]) -> Process {
         Process::start(self.command(args))

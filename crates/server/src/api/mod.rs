@@ -4,6 +4,7 @@ mod act;
 mod at;
 mod body;
 mod capacity;
+mod common;
 mod compare;
 mod events;
 mod files;
@@ -107,7 +108,9 @@ fn all() -> OpenApiRouter<Arc<App>> {
 pub fn description() -> String {
     let (_, mut document) = all().split_for_parts();
     document.info.version = "1".to_owned();
-    let mut text = document.to_pretty_json().unwrap_or_default();
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    common::describe(&mut document);
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
 }
