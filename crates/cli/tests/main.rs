@@ -48,6 +48,7 @@ mod resuming;
 mod retention;
 mod reusing;
 mod running;
+mod sandboxing;
 mod secrets;
 mod serve;
 mod serving;

@@ -5,7 +5,7 @@ use super::network::network;
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_providers::{Clients, Recording, Replay};
-use convoke_tools::Mcp;
+use convoke_tools::{Environment, Mcp};
 use std::sync::Arc;
 
 /// Where tools come from.
@@ -22,12 +22,12 @@ impl Tools {
     }
 
     /// The servers of those keys; none is started before an attempt needs it.
-    pub fn with(keys: &Credentials<'_>) -> Tools {
+    pub fn with(keys: &Credentials<'_>, environment: Environment) -> Tools {
         if !keys.name_servers() {
             return Tools::none();
         }
         let client = Arc::new(|| Clients::new(network()).usual());
-        let mcp = Arc::new(Mcp::new(keys.environment(), Arc::new(env::get), client));
+        let mcp = Arc::new(Mcp::new(environment, Arc::new(env::get), client));
         Tools { toolbox: mcp.clone(), servers: Some(mcp) }
     }
 
