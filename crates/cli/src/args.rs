@@ -90,6 +90,9 @@ pub struct Global {
     /// When to use colours
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
+    /// Commands run without a sandbox, with all of your rights; agents' commands too
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    pub unsafe_no_sandbox: bool,
     /// This process goes on for one that `--detach` was said to
     #[arg(long, global = true, hide = true, value_name = "FROM")]
     pub detached: Option<DetachedFrom>,

@@ -74,6 +74,11 @@ pub const LIST: &[Variable] = &[
     ),
     sets("CONVOKE_MODEL", "provider.model", "the model of agents whose file names none"),
     sets("AGENT_PROJECT_CONTEXT_PATH", "project.context", "where the runs of a project keep what they share"),
+    sets(
+        "CONVOKE_SANDBOX_STATE",
+        "sandbox.state",
+        "whether what files start sees the state folder: hidden, visible",
+    ),
     sets("CONVOKE_QUIET", "run.quiet", "say only warnings and how a run ended (true or false)"),
     sets("CONVOKE_STRICT", "run.strict", "treat warnings as errors (true or false)"),
     sets("CONVOKE_COLOR", "color", "when to use colours: auto, always, never"),

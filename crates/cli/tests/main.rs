@@ -51,6 +51,7 @@ mod resuming;
 mod retention;
 mod reusing;
 mod running;
+mod sandboxing;
 mod secrets;
 mod serve;
 mod serve_operation;

@@ -217,6 +217,8 @@ fn the_configuration_says_where_each_value_came_from() {
     retention.every = "1d" # default
     run.quiet = true # flag --quiet
     run.strict = false # default
+    sandbox.level = "trusted" # default
+    sandbox.state = "hidden" # default
     telemetry.contents = false # default
     telemetry.service_name = "convoke" # default
     limits.models.openai/gpt-5.2.concurrency = 2 # convoke.toml:3

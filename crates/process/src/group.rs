@@ -47,7 +47,7 @@ pub struct Group {
     /// The thread that started the leader: where it ends, the leader does.
     spawner: Arc<Spawner>,
     /// What its sandbox keeps in the engine, to the end of the last member.
-    guard: Option<Guard>,
+    guard: Option<Box<Guard>>,
 }
 
 impl Group {
@@ -62,11 +62,11 @@ impl Group {
         let pid = Pid::from_child(&leader);
         match watch(pid) {
             Ok(exit) => {
-                let guard = guard.map(|guard| guard.watching(pid));
+                let guard = guard.map(|guard| Box::new(guard.watching(pid)));
                 Ok(Group { leader: Some(leader), pid, exit, mark, on_drop, spawner, guard })
             }
             Err(error) => {
-                kill_and_let_go(leader, pid, guard);
+                kill_and_let_go(leader, pid, guard.map(Box::new));
                 Err(error)
             }
         }
@@ -142,8 +142,8 @@ impl Group {
     /// Collects the leader's exit status. Call it once the leader has ended, or it blocks.
     pub fn reap(&mut self) -> Option<ExitStatus> {
         let status = self.leader.take().and_then(|mut leader| leader.wait().ok());
-        // What it made under protected names is gone when its end is told.
-        self.guard.iter_mut().for_each(Guard::release);
+        // What it made under protected names is put aside when its end is told.
+        self.guard.iter_mut().for_each(|guard| guard.release());
         status
     }
 }
@@ -161,7 +161,7 @@ impl Drop for Group {
     }
 }
 
-fn kill_and_let_go(mut leader: Child, pid: Pid, guard: Option<Guard>) {
+fn kill_and_let_go(mut leader: Child, pid: Pid, guard: Option<Box<Guard>>) {
     supervisor::end(pid);
     // Dying may take the kernel a moment, and this code may not wait.
     thread::spawn(move || {
@@ -171,7 +171,7 @@ fn kill_and_let_go(mut leader: Child, pid: Pid, guard: Option<Guard>) {
 }
 
 /// Should it end while this process lives, it is reaped.
-fn leave(mut leader: Child, guard: Option<Guard>) {
+fn leave(mut leader: Child, guard: Option<Box<Guard>>) {
     let wait = move || {
         let _ = leader.wait();
         drop(guard);
@@ -180,7 +180,7 @@ fn leave(mut leader: Child, guard: Option<Guard>) {
     drop(thread::Builder::new().spawn(wait));
 }
 
-fn ask_and_let_go(mut leader: Child, grace: Duration, kept: (Arc<Spawner>, Option<Guard>)) {
+fn ask_and_let_go(mut leader: Child, grace: Duration, kept: (Arc<Spawner>, Option<Box<Guard>>)) {
     let pid = Pid::from_child(&leader);
     // All of them get the signal before this code can be cancelled; only waiting for them can be.
     if !hurry::is_told() {

@@ -97,7 +97,7 @@ struct Used {
 impl Used {
     /// Of everything below this process, without itself.
     fn of(root: Pid) -> Used {
-        let page = rustix::param::page_size() as u64;
+        let page = page_size();
         let mut used = Used::default();
         let mut left = children(root.as_raw_nonzero().get());
         while let Some(pid) = left.pop() {
@@ -118,4 +118,9 @@ fn children(pid: i32) -> Vec<i32> {
     lists
         .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
         .collect()
+}
+
+fn page_size() -> u64 {
+    // SAFETY: a call without pointers.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }

@@ -16,6 +16,7 @@ use crate::trouble::away;
 use convoke_agent::{Report, Sink};
 use convoke_model::{Class, Failure, Program, TRACEPARENT, reason};
 use convoke_process::{Group, Launcher, NO_ROOM_HINT, OnDrop, Pipes, is_shortage};
+use convoke_sandbox::Ground;
 use last_words::LastWords;
 use secrecy::{ExposeSecret, SecretString};
 use std::ffi::OsString;
@@ -37,6 +38,8 @@ pub struct Programs {
     /// The variables that every program inherits; the caller has left out what is secret.
     inherited: Vec<(OsString, OsString)>,
     lookup: Lookup,
+    /// What they are confined to.
+    ground: Option<Ground>,
     /// Made late: most runs start no program.
     launcher: OnceLock<Launcher>,
 }
@@ -44,7 +47,12 @@ pub struct Programs {
 impl Programs {
     /// Programs inherit these variables; what their settings refer to is looked up so.
     pub fn new(inherited: Vec<(OsString, OsString)>, lookup: Lookup) -> Programs {
-        Programs { inherited, lookup, launcher: OnceLock::new() }
+        Programs { inherited, lookup, ground: None, launcher: OnceLock::new() }
+    }
+
+    /// The same, confined as the ground has it.
+    pub fn on(self, ground: Ground) -> Programs {
+        Programs { ground: Some(ground), ..self }
     }
 
     /// What a program is started with; a variable that is not set is named.
@@ -73,7 +81,13 @@ impl Programs {
     }
 
     fn launcher(&self) -> &Launcher {
-        self.launcher.get_or_init(|| Launcher::new("agents", OnDrop::AskFirst { grace: GRACE }))
+        self.launcher.get_or_init(|| {
+            let launcher = Launcher::new("agents", OnDrop::AskFirst { grace: GRACE });
+            match &self.ground {
+                Some(ground) => launcher.on(ground.clone()),
+                None => launcher,
+            }
+        })
     }
 
     /// Says why a program cannot be started, if it is not there at all.

@@ -5,6 +5,7 @@ use crate::preset::{self, Protocol};
 use crate::{Acp, Anthropic, Gemini, Headless, Lookup, OpenAi, Programs, Responses, Scripted};
 use convoke_agent::{Provider, Providers};
 use convoke_model::{Class, Failure, ProviderSettings};
+use convoke_sandbox::Ground;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::{Arc, RwLock};
@@ -28,6 +29,12 @@ impl Registry {
     /// Without it they inherit nothing, not even where programs are.
     pub fn with_child_environment(mut self, inherited: Vec<(OsString, OsString)>) -> Registry {
         self.programs = Arc::new(Programs::new(inherited, self.lookup.clone()));
+        self
+    }
+
+    /// The same registry, whose coding agents inherit these variables and are confined as the ground has it.
+    pub fn with_children_on(mut self, inherited: Vec<(OsString, OsString)>, ground: Ground) -> Registry {
+        self.programs = Arc::new(Programs::new(inherited, self.lookup.clone()).on(ground));
         self
     }
 

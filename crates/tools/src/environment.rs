@@ -1,9 +1,10 @@
-//! Which variables a command sees.
+//! Which variables a command sees, and what the person's configuration confines it to.
 //!
 //! It inherits what Convoke was given, without credentials: a command that a model wrote or influenced must be handed
 //! a key by name (`env:`) to get it. The inherited list comes from outside; nothing here reads the environment.
 
 use convoke_model::ScriptCall;
+use convoke_sandbox::Ground;
 use std::ffi::{OsStr, OsString};
 
 /// Names that end so hold credentials by custom, and so do the same words alone. The language states the first three; the
@@ -29,13 +30,25 @@ const SECRET_NAMES: [&str; 4] = ["PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH", "SS
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: Vec<(OsString, OsString)>,
+    ground: Option<Ground>,
 }
 
 impl Environment {
     /// What is left of `inherited` without the variables in `secrets` and those named like credentials.
     pub fn new(inherited: impl IntoIterator<Item = (OsString, OsString)>, secrets: &[String]) -> Environment {
         let is_open = |name: &OsStr| !is_secret(name, secrets);
-        Environment { variables: inherited.into_iter().filter(|(name, _)| is_open(name)).collect() }
+        let variables = inherited.into_iter().filter(|(name, _)| is_open(name)).collect();
+        Environment { variables, ground: None }
+    }
+
+    /// The same on a ground, which every command is confined by.
+    pub fn on(self, ground: Ground) -> Environment {
+        Environment { ground: Some(ground), ..self }
+    }
+
+    /// What commands are confined by; nothing where no one has said.
+    pub fn ground(&self) -> Option<&Ground> {
+        self.ground.as_ref()
     }
 
     /// All of them, for other parts that start programs.

@@ -6,6 +6,7 @@ use crate::environment::Environment;
 use convoke_agent::{Report, Sink};
 use convoke_model::{Class, Failure, ScriptCall, reason};
 use convoke_process::{Group, NO_ROOM_HINT, OnDrop, Pipes, Surviving, is_shortage};
+use convoke_sandbox::Missing;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,7 +21,12 @@ pub struct Launcher {
 impl Launcher {
     /// Processes see this environment.
     pub fn new(environment: Environment) -> Launcher {
-        Launcher { environment, processes: convoke_process::Launcher::new("commands", OnDrop::Kill) }
+        let processes = convoke_process::Launcher::new("commands", OnDrop::Kill);
+        let processes = match environment.ground() {
+            Some(ground) => processes.on(ground.clone()),
+            None => processes,
+        };
+        Launcher { environment, processes }
     }
 
     /// Starts the process that a call asks for.
@@ -76,6 +82,10 @@ fn command(call: &ScriptCall, environment: &Environment) -> Command {
     command
 }
 
+/// What to do where a sandbox cannot be had.
+const NO_SANDBOX_HINT: &str =
+    "`convoke doctor` says what the machine lacks; `--unsafe-no-sandbox` runs commands without one";
+
 /// Why a process could not be started, said so that its author can act.
 pub fn refusal(call: &ScriptCall, error: &io::Error) -> Failure {
     let command = &call.command;
@@ -88,6 +98,10 @@ pub fn refusal(call: &ScriptCall, error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::TimedOut {
         let message = "the process was away for longer than its lease lasts; nothing was started";
         return Failure::new(Class::Cancelled, message).reason(reason::FENCED);
+    }
+    if let Some(missing) = error.get_ref().and_then(|inner| inner.downcast_ref::<Missing>()) {
+        let message = format!("command `{command}` was not started: {missing}");
+        return Failure::new(Class::Permission, message).reason("no_sandbox").hint(NO_SANDBOX_HINT);
     }
     let (reason, what) = match error.kind() {
         _ if let Some(folder) = folder.filter(|folder| !Path::new(folder).is_dir()) => {

@@ -12,6 +12,7 @@ mod layer;
 mod limits;
 mod price_list;
 mod receivers;
+mod sandbox;
 mod values;
 
 pub use addresses::{Addresses, from_environment as address_from_environment};
@@ -28,6 +29,7 @@ use convoke_model::catalog::Catalog;
 use convoke_model::{Approvals, Price, ProviderSettings};
 use convoke_plan::compile::Caps;
 use convoke_plan::source::ManifestDefaults;
+use convoke_sandbox::Ground;
 use discovery::{Distrust, PROJECT_FILE};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
@@ -92,6 +94,8 @@ pub struct Config {
     pub approvals: Option<Approvals>,
     /// What holds for execution manifests that say nothing of their own.
     pub manifests: ManifestDefaults,
+    /// What commands are confined to.
+    pub sandbox: Ground,
     /// Where services are asked that have no address of their own.
     pub addresses: Addresses,
     /// Every value with its origin, in the order of the defaults.
@@ -172,6 +176,11 @@ impl Config {
         layers.extend(project);
         layers.push(Layer::from_environment(crate::env::get));
         layers.push(from_flags(flags));
+        let (said, user_file) = (sandbox::said(&layers), user_path());
+        let faults = sandbox::faults(&said, user_file.as_deref());
+        if !faults.is_empty() {
+            return Err(ConfigError::Faults(faults));
+        }
         let mut config = Config::resolve(layers, default_state_dir)?;
         config.addresses = Addresses::of(&config, crate::env::get);
         config.retention = Retention::of(&config.entries, user_path().as_deref());
@@ -180,6 +189,10 @@ impl Config {
         config.left_out = left_out;
         // A run that goes on enters its own folder; what was found before stays where it is.
         config.state_dir = std::path::absolute(&config.state_dir).unwrap_or(config.state_dir);
+        config.sandbox = match flags.unsafe_no_sandbox {
+            true => Ground::given_up(),
+            false => sandbox::ground(&said, &config.state_dir, user_file.as_deref(), home()),
+        };
         Ok(config)
     }
 
@@ -237,6 +250,7 @@ impl Config {
             replies: None,
             model_override: None,
             goal: goal::read(&values),
+            sandbox: Ground::default(),
             addresses: Addresses::default(),
             entries: values.0.into_values().collect(),
         })

@@ -5,6 +5,7 @@ use super::credentials::{Credentials, RunSettings};
 use super::network::{network, network_remark_for};
 use super::programs::programs;
 use super::tools::Tools;
+use super::unconfined::{Unconfined, starts_commands};
 use crate::advice;
 use crate::args::RunFlags;
 use crate::cassette::{self, CassetteMode};
@@ -18,6 +19,7 @@ use convoke_engine::{Limits, Stated};
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Recording, Registry, Replay, preset};
+use convoke_sandbox::Ground;
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -38,13 +40,21 @@ pub struct Equipment {
     unsent: Vec<Secret>,
     /// What is odd about the way to the network.
     remark: Option<String>,
+    /// What commands are confined to.
+    ground: Ground,
+    /// Why they run without a sandbox, if they do.
+    unconfined: Option<Unconfined>,
     /// Calls are written to a cassette or come from one, which is this process's.
     cassette_used: bool,
 }
 
 impl Equipment {
     /// What the plan's attempts need; refused with advice if an agent has no provider.
-    pub fn for_plan(plan: &Plan, cassette: &CassetteMode) -> Result<Equipment, CommandFailure> {
+    pub fn for_plan(
+        plan: &Plan,
+        cassette: &CassetteMode,
+        ground: &Ground,
+    ) -> Result<Equipment, CommandFailure> {
         require_servers(plan)?;
         let keys = Credentials::of(plan);
         if let CassetteMode::Replay(folder) = cassette {
@@ -55,10 +65,12 @@ impl Equipment {
                 replay: Some(replay),
                 tools,
                 cassette_used: true,
-                ..Equipment::with(&keys)
+                ..Equipment::with(&keys, ground)
             });
         }
-        let live = Equipment { remark: network_remark_for(plan), ..Equipment::with(&keys) };
+        let unconfined = Unconfined::on(ground).filter(|_| starts_commands(plan));
+        let live =
+            Equipment { remark: network_remark_for(plan), unconfined, ..Equipment::with(&keys, ground) };
         live.require_providers(plan)?;
         let recorded = match cassette {
             CassetteMode::Record(folder) => Some(convoke_providers::Tape::create(folder)),
@@ -72,15 +84,17 @@ impl Equipment {
     }
 
     /// What attempts of another process's run need.
-    pub fn for_settings(settings: &RunSettings) -> Equipment {
-        Equipment::with(&Credentials::of_settings(settings))
+    pub fn for_settings(settings: &RunSettings, ground: &Ground) -> Equipment {
+        let unconfined = Unconfined::on(ground);
+        Equipment { unconfined, ..Equipment::with(&Credentials::of_settings(settings), ground) }
     }
 
-    fn with(keys: &Credentials<'_>) -> Equipment {
-        let processes = Arc::new(Processes::new(keys.environment()));
+    fn with(keys: &Credentials<'_>, ground: &Ground) -> Equipment {
+        let environment = keys.environment().on(ground.clone());
+        let processes = Arc::new(Processes::new(environment.clone()));
         let commands = Arc::new(Resolving::new(processes.clone(), env::get));
-        let registry = registry().with_child_environment(keys.environment().into_variables());
-        let (providers, tools) = (Arc::new(registry), Tools::with(keys));
+        let registry = registry().with_children_on(environment.clone().into_variables(), ground.clone());
+        let (providers, tools) = (Arc::new(registry), Tools::with(keys, environment));
         let (secrets, unsent) = (keys.values(), keys.secrets());
         Equipment {
             processes,
@@ -91,6 +105,8 @@ impl Equipment {
             secrets,
             unsent,
             remark: None,
+            ground: ground.clone(),
+            unconfined: None,
             cassette_used: false,
         }
     }
@@ -122,7 +138,22 @@ impl Equipment {
         let (commands, toolbox) = (self.commands.clone(), self.tools.toolbox());
         let providers = RedactedProviders::over(self.providers.clone(), self.unsent.clone());
         let attempts = Attempts::new(providers, commands, toolbox, programs());
-        RedactedExecutor::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()))
+        let executor =
+            RedactedExecutor::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()));
+        match &self.unconfined {
+            Some(unconfined) => unconfined.clone().told_by(executor),
+            None => executor,
+        }
+    }
+
+    /// What commands are confined to.
+    pub fn ground(&self) -> &Ground {
+        &self.ground
+    }
+
+    /// Why commands run without a sandbox, if they do.
+    pub fn unconfined(&self) -> Option<&str> {
+        self.unconfined.as_ref().map(|unconfined| unconfined.message.as_str())
     }
 
     /// Whether calls are played back.

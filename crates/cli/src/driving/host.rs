@@ -9,6 +9,7 @@ use convoke_handover::{HostEnvironment, Performer, Performers};
 use convoke_model::reference::names;
 use convoke_model::{JsonText, ProviderSettings, Server, Servers, Transport, Work};
 use convoke_providers::preset;
+use convoke_sandbox::Ground;
 use futures::future::BoxFuture;
 use std::io;
 use std::sync::Arc;
@@ -19,12 +20,14 @@ const OF_COMMANDS: [&str; 2] = ["PATH", "HOME"];
 /// This process.
 pub struct Host {
     folder: String,
+    ground: Ground,
 }
 
 impl Host {
-    /// The process as it is now.
-    pub fn of_this_process() -> io::Result<Arc<Host>> {
-        Ok(Arc::new(Host { folder: std::env::current_dir()?.display().to_string() }))
+    /// The process as it is now; what it performs is confined on this ground.
+    pub fn of_this_process(ground: &Ground) -> io::Result<Arc<Host>> {
+        let folder = std::env::current_dir()?.display().to_string();
+        Ok(Arc::new(Host { folder, ground: ground.clone() }))
     }
 }
 
@@ -50,7 +53,7 @@ impl Performers for Host {
     fn for_run(&self, settings: &JsonText) -> Result<Arc<dyn Performer>, String> {
         let settings: RunSettings =
             serde_json::from_str(settings.as_str()).map_err(|error| error.to_string())?;
-        Ok(Arc::new(Equipment::for_settings(&settings)))
+        Ok(Arc::new(Equipment::for_settings(&settings, &self.ground)))
     }
 }
 

@@ -21,6 +21,7 @@ mod signals;
 mod spending;
 pub mod survivors;
 mod tools;
+mod unconfined;
 mod watchdog;
 mod work_sharing;
 
@@ -108,6 +109,7 @@ impl Drive<'_> {
         }
         self.equipment.remark().iter().for_each(|remark| console.warn(remark));
         console.config.left_out.iter().for_each(|remark| console.warn(remark));
+        self.equipment.unconfined().iter().for_each(|words| console.warn(words));
         limit_remark(&console.config, flags, &self.plan).iter().for_each(|remark| console.warn(remark));
         let (state, run) = (self.state.clone(), self.journal.run().clone());
         // What is played back was told of when it happened.

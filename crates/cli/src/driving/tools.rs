@@ -5,7 +5,7 @@ use super::network::network;
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_providers::{Clients, Recording, Replay};
-use convoke_tools::{Hands, Mcp, Sandboxed};
+use convoke_tools::{Environment, Hands, Mcp, Sandboxed};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,16 +25,18 @@ impl Tools {
     }
 
     /// The servers of those keys; none is started before an attempt needs it.
-    pub fn with(keys: &Credentials<'_>) -> Tools {
+    pub fn with(keys: &Credentials<'_>, environment: Environment) -> Tools {
         if !keys.name_servers() {
             return Tools::none();
         }
         let client = Arc::new(|| Clients::new(network()).usual());
-        let mcp = Arc::new(Mcp::new(keys.environment(), Arc::new(env::get), client));
+        let mcp = Arc::new(Mcp::new(environment.clone(), Arc::new(env::get), client));
         // A run works where it was started; a folder that is gone is told of when a tool is called.
         let folder = std::env::current_dir().unwrap_or_default();
-        let shell = Arc::new(Sandboxed::new(keys.environment()));
-        let hands = Arc::new(Hands::new(mcp.clone(), folder, shell));
+        let ground = environment.ground().cloned();
+        let shell = Sandboxed::new(environment);
+        let shell = ground.into_iter().fold(shell, Sandboxed::on);
+        let hands = Arc::new(Hands::new(mcp.clone(), folder, Arc::new(shell)));
         Tools { toolbox: hands.clone(), servers: Some(mcp), hands: Some(hands) }
     }
 

@@ -5,6 +5,11 @@ use crate::support::journal::Events;
 use crate::support::process::until;
 use serde_json::json;
 
+/// Steps see the state folder, as a person may have it: what is refused then is not refused by the sandbox.
+fn in_sight(world: World) -> World {
+    world.env("CONVOKE_SANDBOX_STATE", "visible")
+}
+
 /// The run asks while a script of it tries to answer, in the given way. What it was told is in `said`, the codes in `codes`.
 fn trying(way: &str) -> World {
     let convoke = env!("CARGO_BIN_EXE_convoke");
@@ -39,7 +44,7 @@ until [ -e done ]; do sleep 0.02; done
 "
     );
     world.write("try.sh", script);
-    world
+    in_sight(world)
 }
 
 #[track_caller]
@@ -139,6 +144,7 @@ agents: [{{name: s, type: script, command: sh, args: [-c, '{convoke} run inner.y
 output: {{said: '{{{{ s.output.stdout }}}}'}}
 "
     ));
+    let world = in_sight(world);
     world.write("inner.yaml", "workflow: {name: i, entry_point: a}\nagents: [{name: a, type: set, value: '1'}]\noutput: {n: '{{ a.output }}'}\n");
     let said = world.convoke(&["run", "w.yaml"]).exits(0).json();
     assert!(said["said"].to_string().contains('n'), "{said}");

@@ -3,8 +3,12 @@
 //! Each attempt is tried as an ordinary user, in the sandbox; and where an ordinary user could do it otherwise, without a sandbox
 //! as well, to show that the attempt is one. When the tests run as root, they start themselves again as another user.
 
+mod hosts;
+mod overhead;
 mod scene;
+mod trusted;
 mod users;
+mod work;
 
 use scene::{Ran, Scene};
 use users::{ordinary, without_namespaces};

@@ -78,7 +78,7 @@ impl Scene {
         scene
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -106,6 +106,11 @@ impl Scene {
 
     /// Tries something, to the end of everything that it started.
     pub fn run(&mut self, name: &str, confinement: Option<Confinement>) -> Ran {
+        self.run_with(name, confinement, "")
+    }
+
+    /// The same with a host that is asked for.
+    pub fn run_with(&mut self, name: &str, confinement: Option<Confinement>, host: &str) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_escape-attempts"));
         let path = |name: &str| self.at(name).display().to_string();
         let tcp6 = self.tcp6.as_ref().map_or(0, |listener| listener.local_addr().unwrap().port());
@@ -121,6 +126,7 @@ impl Scene {
             ("tcp", self.tcp.local_addr().unwrap().port().to_string()),
             ("tcp6", tcp6.to_string()),
             ("udp", self.udp.local_addr().unwrap().port().to_string()),
+            ("host", host.to_owned()),
         ];
         command.arg(name).args(pairs.map(|(key, value)| format!("{key}={value}")));
         command.current_dir(self.at("root")).stdin(Stdio::null()).env_clear();
@@ -131,22 +137,7 @@ impl Scene {
         // A descriptor that somebody forgot to close.
         let leak = fs::File::open(self.at("state/journal")).unwrap();
         rustix::io::fcntl_setfd(&leak, rustix::io::FdFlags::empty()).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let ran = runtime.block_on(async {
-            let launcher = Launcher::new("escape", OnDrop::Kill);
-            let started = match &confinement {
-                None => launcher.start(command).await.map(Some),
-                Some(confinement) => {
-                    launcher.start_confined(command, confinement, None, std::future::pending(), |_| {}).await
-                }
-            };
-            let (mut group, mut pipes) = started.unwrap().unwrap();
-            let mut said = String::new();
-            pipes.stdout.read_to_string(&mut said).await.unwrap();
-            group.leader_ends().await;
-            let (code, overran) = (group.reap().unwrap().code(), group.overran());
-            Ran { code, said, overran }
-        });
+        let ran = ended(command, &Launcher::new("escape", OnDrop::Kill), confinement.as_ref());
         drop(leak);
         if name.starts_with("stay_") {
             let pid = fs::read_to_string(self.at("root/stays")).expect("it has told which one stays");
@@ -201,6 +192,37 @@ impl Scene {
             "{name}: a local datagram"
         );
     }
+}
+
+/// Runs a command to the end of everything that it started.
+pub fn ended(command: Command, launcher: &Launcher, confinement: Option<&Confinement>) -> Ran {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let started = match confinement {
+            None => launcher.start(command).await.map(Some),
+            Some(confinement) => {
+                launcher.start_confined(command, confinement, None, std::future::pending(), |_| {}).await
+            }
+        };
+        let (mut group, mut pipes) = started.unwrap().unwrap();
+        let mut said = String::new();
+        pipes.stdout.read_to_string(&mut said).await.unwrap();
+        group.leader_ends().await;
+        let (code, overran) = (group.reap().unwrap().code(), group.overran());
+        Ran { code, said, overran }
+    })
+}
+
+/// A script of the shell, in a folder.
+pub fn sh(script: &str, folder: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("exec 2>&1; {script}")])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env_clear();
+    command.env("PATH", "/usr/bin:/bin").env("HOME", "/nowhere");
+    command
 }
 
 fn look(path: &Path, seen: &mut BTreeMap<PathBuf, String>) {

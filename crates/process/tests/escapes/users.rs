@@ -34,7 +34,11 @@ pub fn without_namespaces(test: &str, body: impl FnOnce()) {
 
 fn again(test: &str, change: impl FnOnce(&mut Command)) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(THERE, "1").env("TMPDIR", "/tmp").current_dir("/");
+    command
+        .args(["--exact", test, "--nocapture", "--include-ignored"])
+        .env(THERE, "1")
+        .env("TMPDIR", "/tmp")
+        .current_dir("/");
     change(&mut command);
     assert!(command.status().unwrap().success(), "{test} failed as another user");
 }

@@ -8,10 +8,10 @@ use crate::placeholder::Hold;
 use crate::proxy::{Door, Hosts};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What lives in the engine as long as a confined command does. To be dropped when the command and all that it started have ended:
-/// then what it made under protected names is removed.
+/// then what it made under protected names is put aside.
 #[derive(Default)]
 pub struct Kept {
     /// Where the socket of its network comes from, and what may be reached.
@@ -50,23 +50,24 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         for path in &self.swept {
-            remove(path);
+            put_aside(path);
         }
         for (link, target) in &self.links {
             if std::fs::read_link(link).is_ok_and(|now| now == *target) {
                 continue;
             }
-            remove(link);
+            put_aside(link);
             let _ = std::os::unix::fs::symlink(target, link);
         }
     }
 }
 
-/// Whatever it is; a link is removed and not followed.
-fn remove(path: &PathBuf) {
-    match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => drop(std::fs::remove_dir_all(path)),
-        Ok(_) => drop(std::fs::remove_file(path)),
-        Err(_) => {}
+/// Under a name that means nothing: a person may have made it, meanwhile. What cannot be renamed is removed.
+fn put_aside(path: &Path) {
+    let Ok(found) = path.symlink_metadata() else { return };
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".kept-back");
+    if std::fs::rename(path, &aside).is_err() {
+        let _ = if found.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     }
 }

@@ -7,7 +7,7 @@
 //! |---|---|---|---|
 //! | writing | mounts read-only but the roots; Landlock | Landlock; no change of modes, owners, times | as the person |
 //! | reading | hidden paths are covered by mounts | Landlock, by naming what is beside the hidden paths | hidden paths are covered |
-//! | protected names | read-only mounts; absent folders are held, absent files swept | Landlock, by naming what is beside them | as the first |
+//! | protected names | read-only mounts; absent folders are held, absent files put aside | Landlock, by naming what is beside them | as the first |
 //! | network | a namespace of its own; seccomp | seccomp | as the person |
 //! | signals, debugging | Landlock scopes (or seccomp), seccomp | the same | as the person |
 //!
@@ -213,7 +213,7 @@ fn relative(names: &[String]) -> Vec<String> {
 
 impl Plan {
     /// Keeps a name from being written to: what is there is read-only, a folder that is not there is held by an empty one, a
-    /// file that is not there is swept away when the command has ended.
+    /// file that is not there is put aside when the command has ended.
     fn protect(&mut self, place: &crate::protected::Place, kept: &mut Kept) -> Result<(), Missing> {
         let below = place.path.strip_prefix(&place.root).unwrap_or(&place.path);
         let mut at = place.root.clone();

@@ -88,6 +88,12 @@ pub fn run(console: &Console, args: &DoctorArgs) -> Result<Exit, CommandFailure>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let registry = driving::registry();
     driving::network_remark().iter().for_each(|remark| console.warn(remark));
+    let (agents, files) = (convoke_sandbox::available(), convoke_sandbox::means().trusted());
+    let missing =
+        [("commands of agents are refused", agents), ("commands of files run without a sandbox", files)];
+    for (what, missing) in missing.iter().filter_map(|(what, found)| Some((what, found.as_ref().err()?))) {
+        console.warn(&format!("{what}: {missing}"));
+    }
     let findings = runtime.block_on(examine(&registry, candidates(&console.config, &args.provider)));
     let healthy = findings.iter().any(|finding| finding.outcome.is_ok());
     let receivers = if args.provider.is_empty() { receivers::look(console) } else { Vec::new() };

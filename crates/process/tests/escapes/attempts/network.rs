@@ -1,13 +1,29 @@
 //! Reaching anything.
 
 use crate::{Attempt, Outcome, Scene, call};
-use std::io;
+use std::io::{self, Read, Write};
 use std::mem;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 
 pub const ALL: &[Attempt] = &[
+    ("ask_the_proxy", |s| {
+        let mut stream = TcpStream::connect(("127.0.0.1", 3128))?;
+        write!(stream, "GET http://{}/ HTTP/1.1\r\n\r\n", s.text("host"))?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        println!("{answer}");
+        if answer.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(io::Error::other("refused")) }
+    }),
+    ("tunnel_through_the_proxy", |s| {
+        let mut stream = TcpStream::connect(("127.0.0.1", 3128))?;
+        write!(stream, "CONNECT {} HTTP/1.1\r\n\r\n", s.text("host"))?;
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer)?;
+        println!("{}", String::from_utf8_lossy(&answer));
+        if answer.ends_with(b"200") { Ok(()) } else { Err(io::Error::other("refused")) }
+    }),
     ("tcp", |s| TcpStream::connect(("127.0.0.1", s.number("tcp") as u16)).map(drop)),
     ("tcp_over_six", |s| TcpStream::connect(("::1", s.number("tcp6") as u16)).map(drop)),
     ("tcp_mapped", |s| TcpStream::connect(("::ffff:127.0.0.1", s.number("tcp") as u16)).map(drop)),

@@ -1,0 +1,94 @@
+//! Ordinary work goes on in the full sandbox.
+
+use crate::scene::{Scene, ended, sh};
+use crate::users::{ordinary, without_namespaces};
+use convoke_process::{Launcher, OnDrop};
+use convoke_sandbox::Confinement;
+use std::fs;
+use std::process::Command;
+
+fn said(scene: &Scene, script: &str) -> String {
+    let confinement = scene.confinement(true);
+    ended(sh(script, &scene.at("root")), &Launcher::new("test", OnDrop::Kill), Some(&confinement)).said
+}
+
+#[test]
+fn files_pipes_jobs_and_shared_memory_work() {
+    ordinary("work::files_pipes_jobs_and_shared_memory_work", || {
+        let scene = Scene::new();
+        let script = "mkdir -p a/b && echo one >a/b/c && mv a/b/c a/d && chmod 700 a/d && touch a/d && cat a/d | sort; \
+            sleep 1000 & kill $!; echo x >/dev/null; echo y >/dev/shm/y && cat /dev/shm/y; (echo z) 2>&1; ls / >/dev/null && echo end";
+        assert_eq!(said(&scene, script), "one\ny\nz\nend\n");
+    });
+}
+
+#[test]
+fn a_repository_is_committed_to_and_its_hooks_are_not() {
+    ordinary("work::a_repository_is_committed_to_and_its_hooks_are_not", || {
+        let scene = Scene::new();
+        let root = scene.at("root");
+        fs::remove_dir_all(root.join(".git")).unwrap();
+        let git = |args: &[&str]| {
+            let done =
+                Command::new("git").args(args).current_dir(&root).env("HOME", "/nowhere").output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+            String::from_utf8(done.stdout).unwrap()
+        };
+        git(&["init", "-q", "-b", "main"]);
+        git(&["config", "user.name", "n"]);
+        git(&["config", "user.email", "e@example.com"]);
+        let script = "echo x >f && git add f && git commit -qm one && git log --format=%s; git config a.b c; echo x >.git/hooks/pre-commit";
+        let said = said(&scene, script);
+        assert!(said.starts_with("one\n"), "{said}");
+        assert_eq!(git(&["log", "--format=%s"]), "one\n");
+        assert!(!root.join(".git/hooks/pre-commit").exists() && !git(&["config", "--list"]).contains("a.b"));
+        for name in [".vscode", ".claude", ".mcp.json", ".github/workflows"] {
+            assert!(!root.join(name).exists(), "{name} is left behind");
+        }
+    });
+}
+
+#[test]
+fn many_commands_at_once_leave_no_placeholder() {
+    ordinary("work::many_commands_at_once_leave_no_placeholder", || {
+        let scene = Scene::new();
+        std::thread::scope(|threads| {
+            for number in 0..8 {
+                let scene = &scene;
+                threads.spawn(move || {
+                    for _ in 0..5 {
+                        let script = format!("mkdir -p .vscode/x; echo x >.vscode/y; echo {number}");
+                        assert!(said(scene, &script).ends_with(&format!("{number}\n")));
+                    }
+                });
+            }
+        });
+        assert!(!scene.at("root/.vscode").exists());
+    });
+}
+
+/// Where mounts cannot hold names, what exists beside them is written to; a new name in the root is not.
+#[test]
+fn without_namespaces_what_exists_can_be_changed() {
+    without_namespaces("work::without_namespaces_what_exists_can_be_changed", || {
+        let scene = Scene::new();
+        fs::create_dir(scene.at("root/src")).unwrap();
+        let said = said(&scene, "echo x >src/new && cat src/new; echo x >new");
+        assert!(said.starts_with("x\n") && !scene.at("root/new").exists(), "{said}");
+    });
+}
+
+#[test]
+fn a_command_that_is_not_there_is_told_from_a_sandbox_that_is_not() {
+    let scene = Scene::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let launcher = Launcher::new("test", OnDrop::Kill);
+    let confinement = scene.confinement(true);
+    let start = |command: Command, confinement: &Confinement| {
+        let start = launcher.start_confined(command, confinement, None, std::future::pending(), |_| {});
+        runtime.block_on(start).err().expect("it cannot start").kind()
+    };
+    assert_eq!(start(Command::new("no-such-program"), &confinement), std::io::ErrorKind::NotFound);
+    let elsewhere = Confinement { writable: vec!["/no/such/root".into()], ..confinement };
+    assert_eq!(start(Command::new("true"), &elsewhere), std::io::ErrorKind::Unsupported);
+}
