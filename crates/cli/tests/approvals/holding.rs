@@ -76,8 +76,7 @@ fn risky_calls_of_a_nested_group_in_the_background_wait_and_are_made_once() {
         assert!(is_digest("hash") && is_digest("plan") && ruling["tool"].is_string(), "{ruling}");
     }
     let events = Events::of(&world, &run).0;
-    let claimed =
-        events.iter().filter_map(|event| event["event"]["effect_claimed"]["what"].as_str());
+    let claimed = events.iter().filter_map(|event| event["event"]["effect_claimed"]["what"].as_str());
     let claimed = claimed.filter(|what| what.starts_with("box__")).count();
     assert_eq!(claimed, 2, "hints of a server make no call harmless");
     world.convoke(&["verify", &run]).exits(0);
