@@ -166,9 +166,7 @@ impl Approver<'_> {
             Risk::Ask(_) if self.was_cut_off => Look::Clear(Clearance::Denied(
                 "it needs the approval of a person now; call it again to ask for that".to_owned(),
             )),
-            Risk::Ask(reasons) => {
-                Look::Ask(AskedCall { plan, hash, ..self.asked(tool, &arguments, &review, reasons) })
-            }
+            Risk::Ask(reasons) => Look::Ask(self.asked(tool, &arguments, &review, reasons, (plan, hash))),
         }
     }
 
@@ -183,7 +181,14 @@ impl Approver<'_> {
         self.servers.get(&tool.server)
     }
 
-    fn asked(&self, tool: &Tool, arguments: &JsonText, review: &Review, reasons: Vec<String>) -> AskedCall {
+    fn asked(
+        &self,
+        tool: &Tool,
+        arguments: &JsonText,
+        review: &Review,
+        reasons: Vec<String>,
+        (plan, hash): (Digest, Digest),
+    ) -> AskedCall {
         AskedCall {
             id: String::new(),
             tool: tool.spec.name.clone(),
@@ -192,8 +197,8 @@ impl Approver<'_> {
             action: action(review).map(visible_text),
             folder: self.folder.map(visible_text),
             reasons: reasons.iter().map(|reason| visible_text(reason)).collect(),
-            plan: Digest::of(b""),
-            hash: Digest::of(b""),
+            plan,
+            hash,
         }
     }
 
