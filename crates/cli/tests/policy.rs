@@ -17,12 +17,15 @@ fn answers(world: &World, args: &[&str], lines: &[Value]) -> Vec<Value> {
 #[test]
 fn the_exit_code_is_the_verdict_and_nothing_runs() {
     let world = World::new();
-    for (command, code) in [("touch made", 0), ("echo $HOME > made", 5), ("touch .git/hooks/x", 3), ("ls 'unclosed", 3)] {
+    for (command, code) in
+        [("touch made", 0), ("echo $HOME > made", 5), ("touch .git/hooks/x", 3), ("ls 'unclosed", 3)]
+    {
         let said = world.run(&["policy", "check", "--", command]);
         assert_eq!(said.code, code, "{command}: {}{}", said.stdout, said.stderr);
     }
     assert!(!world.path("made").exists());
-    let said = world.run(&["policy", "check", "--policy", "read-only", "--format", "json", "--", "rm", "a b"]);
+    let said =
+        world.run(&["policy", "check", "--policy", "read-only", "--format", "json", "--", "rm", "a b"]);
     let record: Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert_eq!((said.code, &record["verdict"]), (3, &json!("deny")));
     assert_eq!(record["plan"]["pipelines"][0]["commands"][0]["argv"], json!(["rm", "a b"]));
@@ -46,8 +49,10 @@ fn every_line_of_a_batch_has_an_answer() {
         json!({"id": 11, "command": "ls", "policy": {"extend": "develop"}}),
     ];
     let answers = answers(&world, &[], &lines);
-    let verdicts: Vec<_> = answers.iter().map(|answer| (answer["id"].clone(), answer["verdict"].as_str().unwrap())).collect();
-    let expected = ["allow", "allow", "deny", "allow", "allow", "deny", "ask", "deny", "allow", "deny", "deny"];
+    let verdicts: Vec<_> =
+        answers.iter().map(|answer| (answer["id"].clone(), answer["verdict"].as_str().unwrap())).collect();
+    let expected =
+        ["allow", "allow", "deny", "allow", "allow", "deny", "ask", "deny", "allow", "deny", "deny"];
     for ((line, verdict), expected) in lines.iter().zip(&verdicts).zip(expected) {
         assert_eq!((&line["id"], expected), (&verdict.0, verdict.1), "{answers:#?}");
     }
@@ -65,7 +70,9 @@ fn mistakes_of_a_policy_are_shown_at_their_places() {
     world.write("policy.yaml", "extends: develop\nbinarys:\n  allow: [ls]\npaths: {write: [/etc]}\n");
     let said = world.run(&["policy", "check", "--policy", "policy.yaml", "--", "ls"]);
     assert_eq!(said.code, 3);
-    for part in ["policy::unknown_key", "did you mean `binaries`?", "policy.yaml:2:1", "policy::bad_path", "2 errors"] {
+    for part in
+        ["policy::unknown_key", "did you mean `binaries`?", "policy.yaml:2:1", "policy::bad_path", "2 errors"]
+    {
         assert!(said.stderr.contains(part), "no {part} in {}", said.stderr);
     }
     assert_eq!(world.run(&["policy", "check", "--policy", "nowhere.yaml", "--", "ls"]).code, 2);
@@ -77,7 +84,11 @@ fn links_of_the_disk_are_followed_before_a_verdict() {
     world.write("src/a.rs", "x");
     std::os::unix::fs::symlink("../..", world.path("out")).unwrap();
     std::os::unix::fs::symlink("src", world.path("near")).unwrap();
-    let lines = [json!({"id": 1, "command": "cat out/state/x"}), json!({"id": 2, "command": "cat near/a.rs"}), json!({"id": 3, "command": "wc src/*.rs"})];
+    let lines = [
+        json!({"id": 1, "command": "cat out/state/x"}),
+        json!({"id": 2, "command": "cat near/a.rs"}),
+        json!({"id": 3, "command": "wc src/*.rs"}),
+    ];
     let answers = answers(&world, &["--policy", "read-only"], &lines);
     let verdicts: Vec<_> = answers.iter().map(|answer| answer["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["deny", "allow", "allow"]);
@@ -101,7 +112,13 @@ fn the_corpus_is_answered_as_it_says() {
     let Ok(text) = std::fs::read_to_string(shared.join("corpus/shell-attacks.json")) else { return };
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
     let world = World::new();
-    for (name, content) in [("repo/src/main.rs", "x"), ("repo/src/lib.rs", "x"), ("repo/a.txt", "x"), ("other/secret.txt", "x"), ("home/.ssh/id_rsa", "x")] {
+    for (name, content) in [
+        ("repo/src/main.rs", "x"),
+        ("repo/src/lib.rs", "x"),
+        ("repo/a.txt", "x"),
+        ("other/secret.txt", "x"),
+        ("home/.ssh/id_rsa", "x"),
+    ] {
         world.write(name, content);
     }
     let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policy/tests/policies");

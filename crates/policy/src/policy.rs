@@ -227,7 +227,10 @@ mod tests {
         );
         assert!(PathPattern::parse("Tests/**").unwrap().takes(Path::new("tests/x"), true));
         let folder = |pattern: &str| PathPattern::parse(pattern).unwrap().folder();
-        assert_eq!((folder("src/**"), folder("a/b/*.rs"), folder("**"), folder("*.lock")), ("src".into(), "a/b".into(), String::new(), String::new()));
+        assert_eq!(
+            (folder("src/**"), folder("a/b/*.rs"), folder("**"), folder("*.lock")),
+            ("src".into(), "a/b".into(), String::new(), String::new())
+        );
         for wrong in ["", "/etc", "~/x", "a/../b"] {
             assert!(PathPattern::parse(wrong).is_err());
         }

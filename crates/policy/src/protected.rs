@@ -33,7 +33,10 @@ const FOLDER_PAIRS: [(&str, &str); 3] = [(".config", "git"), (".config", "convok
 
 /// Files that may not be changed.
 const FILES: [&str; 46] = [
-    ".cursorrules", ".clinerules", ".windsurfrules", ".roomodes",
+    ".cursorrules",
+    ".clinerules",
+    ".windsurfrules",
+    ".roomodes",
     ".mcp.json",
     ".bashrc",
     ".bash_profile",
@@ -265,7 +268,9 @@ mod tests {
             ".Cargo/Config.toml",
             ".env.local",
             "a/.mcp.json",
-            ".vscode/settings.json", ".git./config", "GIT~1/config",
+            ".vscode/settings.json",
+            ".git./config",
+            "GIT~1/config",
             ".convoke/x",
             ".github/workflows/ci.yml",
             ".bashrc",

@@ -438,7 +438,10 @@ impl Scene<'_> {
         if let Some(to) = &uses.enters {
             match wrapped {
                 false => self.enter(to, said),
-                true => said.reasons.push(Reason::new(Rule::Argument, "`cd` behind another program enters nothing; write it alone")),
+                true => said.reasons.push(Reason::new(
+                    Rule::Argument,
+                    "`cd` behind another program enters nothing; write it alone",
+                )),
             }
         }
     }
@@ -450,7 +453,8 @@ impl Scene<'_> {
             "" => root.display().to_string(),
             beneath => root.join(beneath).display().to_string(),
         };
-        let mut folders: BTreeSet<String> = self.policy.paths.write.iter().map(|pattern| folder(&pattern.folder())).collect();
+        let mut folders: BTreeSet<String> =
+            self.policy.paths.write.iter().map(|pattern| folder(&pattern.folder())).collect();
         if git {
             folders.insert(folder(".git"));
         }

@@ -124,7 +124,9 @@ impl Walk<'_> {
                     ));
                     End::Any
                 }
-                (Some((to, certain)), _) => End::Enters(to.clone(), *certain && !self.tree_changed && simple.redirects.is_empty()),
+                (Some((to, certain)), _) => {
+                    End::Enters(to.clone(), *certain && !self.tree_changed && simple.redirects.is_empty())
+                }
                 (None, Some(succeeded)) if alone && said.command.redirects.is_empty() => {
                     End::Always(succeeded)
                 }

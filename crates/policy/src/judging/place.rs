@@ -154,8 +154,10 @@ impl Policy {
 }
 
 /// Characters that some readers turn into dots and slashes.
-const LOOK_ALIKES: [char; 9] =
-    ['\u{ff0e}', '\u{ff0f}', '\u{2024}', '\u{2025}', '\u{2026}', '\u{2215}', '\u{2044}', '\u{29f8}', '\u{ff3c}'];
+const LOOK_ALIKES: [char; 9] = [
+    '\u{ff0e}', '\u{ff0f}', '\u{2024}', '\u{2025}', '\u{2026}', '\u{2215}', '\u{2044}', '\u{29f8}',
+    '\u{ff3c}',
+];
 
 /// Forms that are no paths, though a reader further on might make paths of them.
 fn form(text: &str) -> Option<Reason> {

@@ -5,7 +5,7 @@ use super::uses::Uses;
 
 /// What is set for every call of git: no system or user configuration, no hooks, no file system monitor, no pager, no editor, no
 /// external diff, no signatures, no questions.
-const SETTINGS: [(&str, &str); 13] = [
+const SETTINGS: [(&str, &str); 14] = [
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.pager", "cat"),
@@ -19,6 +19,8 @@ const SETTINGS: [(&str, &str); 13] = [
     ("log.showSignature", "false"),
     ("gpg.program", "false"),
     ("protocol.allow", "never"),
+    // Else `git diff` writes the index, though it takes no optional lock.
+    ("diff.autoRefreshIndex", "false"),
 ];
 
 const VARIABLES: [(&str, &str); 7] = [
