@@ -33,6 +33,10 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::not_in_input", "explicit mode: a step reads what its `input` does not name"),
     ("workflow::not_one_answer", "a step is named whose output is not one answer"),
     ("workflow::out_of_range", "bounds that contradict each other"),
+    (
+        "workflow::own_tool",
+        "a list of tools names one of Convoke's own, and a server may offer one of that name",
+    ),
     ("workflow::quorum_too_large", "a quorum that can never be met"),
     ("workflow::registry_reference", "registries of workflows are not supported"),
     ("workflow::reserved_name", "a step has the name of something that templates see anyway"),
@@ -51,10 +55,6 @@ pub const CODES: &[(&str, &str)] = &[
     ("workflow::unknown_reference", "a reference to something that does not exist"),
     ("workflow::unknown_route_target", "a route leads to a step that does not exist"),
     ("workflow::unknown_server", "a step calls a tool of a server that is not declared"),
-    (
-        "workflow::own_tool",
-        "a list of tools names one of Convoke's own, and a server may offer one of that name",
-    ),
     ("workflow::unknown_tool", "a tool is used that the workflow or its server does not offer"),
     ("workflow::unpriced_model", "a budget in money is enforced for a model without a price"),
     ("workflow::unreachable", "a step that nothing leads to"),

@@ -71,6 +71,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("output_template", "agent goal human_gate questions reduce script set tool verify wait workflow"),
     ("output_type", "agent goal human_gate questions reduce script terminate tool verify wait workflow"),
     ("plan", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
+    ("policy", "human_gate questions reduce script set terminate tool verify wait workflow"),
     ("results", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("plan_only", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("plugins", "goal human_gate questions reduce script set terminate tool verify wait workflow"),
