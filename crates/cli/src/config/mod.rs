@@ -11,6 +11,7 @@ mod layer;
 mod limits;
 mod price_list;
 mod receivers;
+mod serving;
 mod values;
 
 pub use addresses::{Addresses, from_environment as address_from_environment};
@@ -19,6 +20,7 @@ pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, Layer, LayerError, Origin, Scalar};
 pub use price_list::path as price_list_path;
 pub use receivers::{Preset, Receivers, Telemetry, Topics, WebhookSettings};
+pub use serving::Serving;
 
 use crate::args::{ColorChoice, Global};
 use crate::retention::Retention;
