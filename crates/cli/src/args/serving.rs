@@ -8,9 +8,9 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ServeArgs {
-    /// Where to listen; port 0 takes any that is free
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:4600")]
-    pub addr: SocketAddr,
+    /// Where to listen; port 0 takes any that is free [default: 127.0.0.1:4600]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub addr: Option<SocketAddr>,
     /// Open the page in a browser
     #[arg(long)]
     pub open: bool,
@@ -21,7 +21,7 @@ pub struct ServeArgs {
     #[arg(long = "name", value_name = "HOST")]
     pub names: Vec<String>,
     /// A proxy that speaks TLS stands before it: other machines reach it by that alone
-    #[arg(long, requires = "names", conflicts_with = "tls_cert")]
+    #[arg(long, conflicts_with = "tls_cert")]
     pub behind_proxy: bool,
     /// A certificate (PEM); with it the server speaks TLS
     #[arg(long, value_name = "FILE", requires = "tls_key")]

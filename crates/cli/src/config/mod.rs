@@ -13,6 +13,7 @@ mod limits;
 mod price_list;
 mod receivers;
 mod sandbox;
+mod serving;
 mod values;
 
 pub use addresses::{Addresses, from_environment as address_from_environment};
@@ -21,6 +22,7 @@ pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, Layer, LayerError, Origin, Scalar};
 pub use price_list::path as price_list_path;
 pub use receivers::{Preset, Receivers, Telemetry, Topics, WebhookSettings};
+pub use serving::Serving;
 
 use crate::args::{ColorChoice, Global};
 use crate::retention::Retention;

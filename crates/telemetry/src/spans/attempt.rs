@@ -42,6 +42,10 @@ impl Work {
     }
 }
 
+/// What every call of an attempt is asked with.
+const OF_THE_REQUEST: [&str; 4] =
+    [names::MAX_TOKENS, names::TEMPERATURE, names::REASONING, names::CONVERSATION];
+
 /// An attempt under way.
 pub(super) struct Attempt {
     /// Its span, whose end is not known.
@@ -97,6 +101,8 @@ impl Attempt {
         (span.name, span.kind) = (format!("{operation} {}", call.model).trim_end().to_owned(), Kind::Client);
         span.set(names::OPERATION, operation);
         span.set(names::PROVIDER, names::provider(&call.provider));
+        let asked_with = self.span.attributes.iter().filter(|(name, _)| OF_THE_REQUEST.contains(name));
+        span.attributes.extend(asked_with.cloned());
         let named = [(names::MODEL, &call.model), (names::PURPOSE, &call.purpose)];
         named
             .into_iter()
@@ -110,6 +116,7 @@ impl Attempt {
             span.attributes.push((names::FINISH_REASONS, super::Value::Texts(vec![call.finish.clone()])));
         }
         if let Some(first) = call.first_ms {
+            span.attributes.push((names::STREAM, super::Value::Flag(true)));
             span.set(names::FIRST_CHUNK, first as f64 / 1e3);
         }
         if let Some(class) = call.failure {

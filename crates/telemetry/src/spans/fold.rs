@@ -346,6 +346,9 @@ fn describe(span: &mut Span, work: Work, name: &str, step: Option<&Step>) {
         span.set(names::TOOL, name);
         let is_script = step.is_some_and(|step| step.is_script);
         span.set(names::TOOL_TYPE, if is_script { "extension" } else { "function" });
+        if let Some(program) = step.and_then(|step| step.program.as_deref()) {
+            span.set(names::EXECUTABLE, program);
+        }
         return;
     }
     span.set(names::AGENT, name);
@@ -354,6 +357,10 @@ fn describe(span: &mut Span, work: Work, name: &str, step: Option<&Step>) {
         span.set(names::AGENT_DESCRIPTION, description.as_str());
     }
     let Some(agent) = &step.agent else { return };
+    let asked = [(names::MODEL, &step.model), (names::REASONING, &step.reasoning)];
+    for (name, text) in asked {
+        text.iter().for_each(|text| span.set(name, &**text));
+    }
     if !agent.provider.name.is_empty() {
         span.set(names::PROVIDER, names::provider(&agent.provider.name));
     }

@@ -46,6 +46,10 @@ names! {
     MAX_TOKENS = "gen_ai.request.max_tokens";
     /// Sampling temperature.
     TEMPERATURE = "gen_ai.request.temperature";
+    /// Whether the answer was read as it was made.
+    STREAM = "gen_ai.request.stream";
+    /// How much the model is to think.
+    REASONING = "gen_ai.request.reasoning.level";
     /// The shape of the answer: `json` where one is declared.
     OUTPUT_TYPE = "gen_ai.output.type";
     /// The model that answered.

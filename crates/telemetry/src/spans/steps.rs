@@ -1,7 +1,7 @@
 //! What the stored plan says about the steps of a run: their kinds, and what agents are asked with.
 
 use convoke_model::{AgentSettings, TaskId};
-use convoke_plan::{Kind, Plan};
+use convoke_plan::{Kind, Plan, Text};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +22,12 @@ pub(super) struct Step {
     pub description: Option<String>,
     /// What is fixed about an agent.
     pub agent: Option<Arc<AgentSettings>>,
+    /// The model of an agent, where the file names one.
+    pub model: Option<Arc<str>>,
+    /// How much that is to think.
+    pub reasoning: Option<Arc<str>>,
+    /// The program of a script, where the file names one.
+    pub program: Option<String>,
     /// The tool of a tool step.
     pub tool: Option<String>,
     /// The workflow that it runs.
@@ -51,7 +57,19 @@ impl Steps {
                     Kind::ForEach(group) => (None, Some(workflow.node(group.body).name.clone())),
                     _ => (None, None),
                 };
+                let (mut model, mut reasoning, mut program) = (None, None, None);
+                match &node.kind {
+                    Kind::Agent(agent) => {
+                        model = agent.model.as_ref().and_then(literal);
+                        reasoning = agent.reasoning_effort.as_ref().and_then(literal);
+                    }
+                    Kind::Script(script) => program = literal(&script.command).as_deref().map(file_name),
+                    _ => {}
+                }
                 let step = Step {
+                    model,
+                    reasoning,
+                    program,
                     kind: node.kind.word(),
                     is_script: matches!(node.kind, Kind::Script(_)),
                     name: node.step_name().to_owned(),
@@ -90,4 +108,16 @@ impl Steps {
         }
         found
     }
+}
+
+/// What is written, where nothing of it is filled in when the step runs.
+fn literal(text: &Text) -> Option<Arc<str>> {
+    match text {
+        Text::Literal(text) => Some(text.clone()),
+        Text::Template(_) => None,
+    }
+}
+
+fn file_name(program: &str) -> String {
+    program.rsplit('/').next().unwrap_or(program).to_owned()
 }

@@ -3,6 +3,7 @@
 mod token;
 
 use crate::args::{ServeArgs, ServeCommand};
+use crate::config::Serving;
 use crate::console::Console;
 use crate::driving::Signals;
 use crate::exit::Exit;
@@ -12,7 +13,7 @@ use crate::serving::{CommandHost, numbers, open};
 use crate::stored;
 use convoke_journal::StateDir;
 use convoke_server::{Role, ServeError, Server, Settings, Tls, Tokens};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,8 +88,10 @@ fn settings(console: &Console, state: &StateDir, args: &ServeArgs) -> Result<Set
         (Some(certificate), Some(key)) => Some(Tls { certificates: read(certificate)?, key: read(key)? }),
         _ => None,
     };
-    let here = [PathBuf::from(".")];
-    let folders = if args.folders.is_empty() { &here[..] } else { &args.folders[..] };
+    let configured = Serving::of(&console.config.entries);
+    let given = [args.folders.clone(), configured.folders, vec![PathBuf::from(".")]];
+    let folders = given.into_iter().find(|folders| !folders.is_empty()).unwrap_or_default();
+    let names = if args.names.is_empty() { configured.names } else { args.names.clone() };
     let folders = folders.iter().map(|folder| {
         folder.canonicalize().map_err(|error| {
             let words = format!("the folder `{}` cannot be used: {error}", folder.display());
@@ -96,16 +99,30 @@ fn settings(console: &Console, state: &StateDir, args: &ServeArgs) -> Result<Set
         })
     });
     Ok(Settings {
-        address: args.addr,
+        address: address(args.addr, configured.addr.as_deref())?,
         state: state.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         folders: folders.collect::<Result<_, _>>()?,
-        names: args.names.clone(),
+        names,
         behind_proxy: args.behind_proxy,
         tls,
         metrics: Some(numbers(console, state)),
     })
 }
+
+fn address(given: Option<SocketAddr>, configured: Option<&str>) -> Result<SocketAddr, CommandFailure> {
+    match (given, configured) {
+        (Some(given), _) => Ok(given),
+        (None, Some(text)) => text.parse().map_err(|_| {
+            CommandFailure::new(Exit::Usage, format!("`serve.addr` is no address: `{text}`"))
+                .hint("write HOST:PORT, such as 127.0.0.1:4600")
+        }),
+        (None, None) => Ok(USUAL),
+    }
+}
+
+/// Where it listens if nobody says anything.
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
 
 fn read(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     std::fs::read(path).map_err(|error| {
@@ -126,7 +143,10 @@ fn failure(error: ServeError) -> CommandFailure {
         ServeError::Exposed { .. } => {
             failure.hint("give a certificate (--tls-cert, --tls-key), or say that a proxy speaks TLS: --behind-proxy --name HOST")
         }
-        ServeError::Nameless => failure.hint("--name HOST"),
+        ServeError::Nameless => {
+            failure.exit = Exit::Usage;
+            failure.hint("--name HOST")
+        }
         ServeError::Certificate(_) => failure.hint("both files must be PEM"),
     }
 }
