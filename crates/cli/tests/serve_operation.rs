@@ -291,7 +291,10 @@ fn connections_of_one_address_have_a_bound() {
     assert!(said.starts_with("HTTP/1.1 200"), "{said:.60}");
     // A place that is free again is taken again.
     drop(all);
-    until("there is room", || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| served.get("/runs").status)).ok() == Some(200));
+    until("there is room", || {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| served.get("/runs").status)).ok()
+            == Some(200)
+    });
 }
 
 #[test]
