@@ -168,6 +168,7 @@ impl World {
             failures: 0,
             cut_off: 0,
             known_results: vec![],
+            remembered: vec![],
             contract: None,
             workspace: Some(Box::new(call)),
         }
