@@ -6,11 +6,12 @@
 
 use crate::error::Trouble;
 use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
-use std::io::Read;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use tempfile::tempfile;
 
 /// The longest time for one command: a checkout of a large repository fits.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -156,17 +157,20 @@ impl<'a> Git<'a> {
         self.once(args)
     }
 
+    /// Its output goes into files without a name: a pipe would break when the engine dies, and with it git in its middle.
     fn once(&self, args: &[&str]) -> Result<Ran, Trouble> {
+        let cannot = || Trouble::io("the output of the program `git` cannot be kept");
+        let (mut out, mut said) = (tempfile().map_err(cannot())?, tempfile().map_err(cannot())?);
         let mut command = self.command();
-        command.args(args).stdin(self.surroundings.stdin()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(args).stdin(self.surroundings.stdin());
+        command.stdout(out.try_clone().map_err(cannot())?).stderr(said.try_clone().map_err(cannot())?);
         let mut child = command.spawn().map_err(Trouble::io("the program `git` cannot be started"))?;
-        let (out, said) = (reader(child.stdout.take()), reader(child.stderr.take()));
         let status = wait(&mut child).map_err(Trouble::io("the program `git` cannot be waited for"))?;
         let Some(status) = status else {
             return Err(Trouble::Slow { command: words(args), seconds: LONGEST.as_secs() });
         };
-        let said = String::from_utf8_lossy(&said.join().unwrap_or_default()).into_owned();
-        let out = out.join().unwrap_or_default();
+        let said = String::from_utf8_lossy(&all_of(&mut said).map_err(cannot())?).into_owned();
+        let out = all_of(&mut out).map_err(cannot())?;
         Ok(Ran { ok: status.success(), code: status.code().unwrap_or(-1), out, said })
     }
 
@@ -199,14 +203,11 @@ impl<'a> Git<'a> {
     }
 }
 
-fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut all = Vec::new();
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut all);
-        }
-        all
-    })
+fn all_of(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut all)?;
+    Ok(all)
 }
 
 /// Waits for a command; `None` if it took too long and was killed.

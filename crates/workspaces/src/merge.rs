@@ -135,8 +135,11 @@ fn finish_what_is_under_way(
             }
             Under::Rebase => git.run(&["rebase", "--continue"])?,
         };
+        // A git that was killed in its middle left what none can go on from: it is begun anew.
         if !ran.ok && unmerged(git)?.is_empty() {
-            return Err(Trouble::Git { command: "rebase --continue".to_owned(), said: ran.said });
+            let word = if under == Under::Merge { "merge" } else { "rebase" };
+            git.must(&[word, "--abort"])?;
+            return Ok(None);
         }
     }
     Ok(None)

@@ -291,6 +291,25 @@ fn a_conflict_is_shown_and_what_was_resolved_goes_on() {
 }
 
 #[test]
+fn a_rebase_that_was_killed_in_its_middle_is_begun_anew() {
+    let world = World::new();
+    let leases = world.leases("r");
+    let call = world.call("build", MergeMode::Rebase);
+    let lease = world.work(&leases, &call, "a.txt", "one\nours\nthree\n");
+    world.commit("a.txt", "one\ntheirs\nthree\n");
+    let again = || leases.bring_back(&lease, MergeMode::Rebase, true).unwrap();
+    assert!(matches!(again(), Merged::Conflict { .. }));
+    let tree = lease.tree().unwrap();
+    let own = tree.common.join("worktrees").join(tree.path.file_name().unwrap());
+    fs::remove_file(own.join("rebase-merge/author-script")).unwrap();
+    fs::write(tree.path.join("a.txt"), "one\nboth\nthree\n").unwrap();
+    assert!(matches!(again(), Merged::Conflict { .. }), "the conflict is there again, and no failure");
+    fs::write(tree.path.join("a.txt"), "one\nboth\nthree\n").unwrap();
+    assert!(matches!(again(), Merged::Done { .. }));
+    assert_eq!(world.git(&["show", "main:a.txt"]), "one\nboth\nthree");
+}
+
+#[test]
 fn a_checkout_with_changes_is_left_alone() {
     let world = World::new();
     let leases = world.leases("r");
