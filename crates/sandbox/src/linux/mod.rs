@@ -85,6 +85,7 @@ impl Prepared {
         let at = &self.stage;
         // SAFETY: system calls with what was prepared; nothing is allocated.
         unsafe {
+            let descriptors = Limits::make_room();
             if let Some(spaces) = &self.spaces {
                 at.is(stage::USER, spaces.enter())?;
             }
@@ -94,13 +95,14 @@ impl Prepared {
             if let Some(gate) = &self.gate {
                 at.is(stage::NETWORK, gate.open())?;
             }
-            at.is(stage::LIMITS, self.limits.enter())?;
             if self.level == Level::Full {
                 at.is(stage::PRIVILEGES, caps::give_up())?;
             }
             if let Some(rules) = &self.rules {
                 at.is(stage::LANDLOCK, rules.enter())?;
             }
+            // Late: nothing is opened from here on.
+            at.is(stage::LIMITS, self.limits.enter(&descriptors))?;
             if let Some(program) = &self.program {
                 at.is(stage::SECCOMP, program.enter())?;
             }
