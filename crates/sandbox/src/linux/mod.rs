@@ -230,8 +230,17 @@ impl Plan {
                     self.read_only_link(&at, &parent, &place.root, kept)?;
                     return Ok(());
                 }
-                Ok(_) if is_last => self.read_only(at.clone()),
-                Ok(found) if found.is_dir() => self.pin(at.clone()),
+                // What is there may stand in for another command: it stays as long as this one relies on it.
+                Ok(found) if found.is_dir() => {
+                    let hold = Hold::take(&at).ok();
+                    let stands_in = hold.as_ref().is_some_and(Hold::stands_in);
+                    kept.holds.extend(hold);
+                    if is_last || stands_in {
+                        self.read_only(at.clone());
+                        return Ok(());
+                    }
+                    self.pin(at.clone());
+                }
                 // A file where a folder would have to be: below it there is no name.
                 Ok(_) => {
                     self.read_only(at.clone());
