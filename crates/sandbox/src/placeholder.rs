@@ -8,12 +8,17 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// The time by which such a folder is known: the first second of all.
 const TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// How often a folder is made that another command removes at the same moment.
 const TRIES: usize = 20;
+
+/// In one process a folder is made and known for what it is in one step. Another process may see it in between; then it takes it for
+/// a person's own, and it stays.
+static TAKING: Mutex<()> = Mutex::new(());
 
 /// A name that is held.
 #[derive(Debug)]
@@ -25,6 +30,7 @@ pub struct Hold {
 impl Hold {
     /// Holds the name until this is dropped.
     pub fn take(path: &Path) -> io::Result<Hold> {
+        let _alone = TAKING.lock();
         for _ in 0..TRIES {
             match fs::DirBuilder::new().mode(0o755).create(path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -44,12 +50,16 @@ impl Hold {
         }
         Err(io::Error::other("its name is made and removed again and again"))
     }
+
+    /// Whether the folder is there for this alone.
+    pub fn stands_in(&self) -> bool {
+        self.folder.metadata().is_ok_and(|found| found.is_dir() && found.mtime() == TIME.tv_sec)
+    }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let is_ours = |found: &fs::Metadata| found.is_dir() && found.mtime() == TIME.tv_sec;
-        if self.folder.metadata().is_ok_and(|found| is_ours(&found))
+        if self.stands_in()
             && flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_ok()
             && is_still(&self.path, &self.folder)
         {

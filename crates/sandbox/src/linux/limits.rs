@@ -26,8 +26,21 @@ impl Limits {
         )
     }
 
-    /// Sets them.
-    pub unsafe fn enter(&self) -> Result<(), i32> {
+    /// Makes room for descriptors while the sandbox is entered: this process still has all of the engine's. Gives what held before.
+    pub unsafe fn make_room() -> libc::rlimit {
+        let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: system calls that fill and read the limit.
+        unsafe {
+            libc::getrlimit(libc::RLIMIT_NOFILE, &mut before);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &libc::rlimit { rlim_cur: before.rlim_max, ..before });
+        }
+        before
+    }
+
+    /// Sets them; of descriptors, what held before if nothing else is said.
+    pub unsafe fn enter(&self, descriptors: &libc::rlimit) -> Result<(), i32> {
+        // SAFETY: a system call that reads the limit.
+        done(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, descriptors) })?;
         for (resource, limit) in &self.0 {
             // SAFETY: a system call that reads the limit.
             done(unsafe { libc::setrlimit(*resource, limit) })?;

@@ -85,6 +85,7 @@ impl Prepared {
         let at = &self.stage;
         // SAFETY: system calls with what was prepared; nothing is allocated.
         unsafe {
+            let descriptors = Limits::make_room();
             if let Some(spaces) = &self.spaces {
                 at.is(stage::USER, spaces.enter())?;
             }
@@ -94,13 +95,14 @@ impl Prepared {
             if let Some(gate) = &self.gate {
                 at.is(stage::NETWORK, gate.open())?;
             }
-            at.is(stage::LIMITS, self.limits.enter())?;
             if self.level == Level::Full {
                 at.is(stage::PRIVILEGES, caps::give_up())?;
             }
             if let Some(rules) = &self.rules {
                 at.is(stage::LANDLOCK, rules.enter())?;
             }
+            // Late: nothing is opened from here on.
+            at.is(stage::LIMITS, self.limits.enter(&descriptors))?;
             if let Some(program) = &self.program {
                 at.is(stage::SECCOMP, program.enter())?;
             }
@@ -228,8 +230,17 @@ impl Plan {
                     self.read_only_link(&at, &parent, &place.root, kept)?;
                     return Ok(());
                 }
-                Ok(_) if is_last => self.read_only(at.clone()),
-                Ok(found) if found.is_dir() => self.pin(at.clone()),
+                // What is there may stand in for another command: it stays as long as this one relies on it.
+                Ok(found) if found.is_dir() => {
+                    let hold = Hold::take(&at).ok();
+                    let stands_in = hold.as_ref().is_some_and(Hold::stands_in);
+                    kept.holds.extend(hold);
+                    if is_last || stands_in {
+                        self.read_only(at.clone());
+                        return Ok(());
+                    }
+                    self.pin(at.clone());
+                }
                 // A file where a folder would have to be: below it there is no name.
                 Ok(_) => {
                     self.read_only(at.clone());
