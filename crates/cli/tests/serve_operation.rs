@@ -291,10 +291,7 @@ fn connections_of_one_address_have_a_bound() {
     assert!(said.starts_with("HTTP/1.1 200"), "{said:.60}");
     // A place that is free again is taken again.
     drop(all);
-    until("there is room", || {
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| served.get("/runs").status)).ok()
-            == Some(200)
-    });
+    until("there is room", || served.get("/runs").status == 200);
 }
 
 #[test]
@@ -362,4 +359,33 @@ fn every_attack_of_the_corpus_is_tried_by_a_test_that_is_named() {
     let corpus: Vec<Value> = serde_json::from_str(&corpus).unwrap();
     let http = corpus.iter().filter(|case| case["kind"] == "http").map(|case| case["id"].as_str().unwrap());
     assert_eq!(rows.iter().map(|(id, _)| *id).collect::<Vec<_>>(), http.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_server_is_set_up_by_the_configuration_and_options_stand_over_it() {
+    let world = World::with_workflow(SMALL);
+    std::fs::create_dir(world.work().join("flows")).unwrap();
+    world.write("flows/inner.yaml", SMALL);
+    world.write(
+        "convoke.toml",
+        "[serve]\naddr = '127.0.0.1:0'\nfolders = ['flows']\nnames = ['box.example']\n",
+    );
+    let files = |served: &Served| {
+        let all = served.get("/workflows").is(200).json();
+        let all = all["workflows"].as_array().unwrap().clone();
+        all.into_iter().map(|file| file["file"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let process = world.start(&["serve"]);
+    let link = process.await_line();
+    let (port, token) = link.strip_prefix("http://box.example:").unwrap().split_once("/#token=").unwrap();
+    let served = Served { address: format!("127.0.0.1:{port}"), token: token.to_owned(), process };
+    assert_eq!(files(&served), ["inner.yaml"]);
+    let process = world.start(&["serve", "--folder", ".", "--name", "localhost"]);
+    let link = process.await_line();
+    let (address, token) = link.strip_prefix("http://").unwrap().split_once("/#token=").unwrap();
+    let served =
+        Served { address: address.replace("localhost", "127.0.0.1"), token: token.to_owned(), process };
+    assert_eq!(files(&served), ["flows/inner.yaml", "w.yaml"]);
+    world.write("convoke.toml", "[serve]\naddr = 'here'\n");
+    world.convoke(&["serve"]).exits(2).mentions(&["`serve.addr` is no address", "HOST:PORT"]);
 }

@@ -30,13 +30,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Given<T> {
     }
 }
 
+fn too_large() -> ApiError {
+    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is longer than 1 MiB")
+}
+
 async fn whole(body: Body) -> Result<axum::body::Bytes, ApiError> {
+    // One that says how long it is need not be waited for.
+    if axum::body::HttpBody::size_hint(&body).lower() > MOST as u64 {
+        return Err(too_large());
+    }
     let read = tokio::time::timeout(PATIENCE, axum::body::to_bytes(body, MOST)).await;
     let slow = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "slow", "the body did not come in time");
     let long = |error: axum::Error| match std::error::Error::source(&error) {
-        Some(source) if source.to_string().contains("length limit") => {
-            ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is longer than 1 MiB")
-        }
+        Some(source) if source.to_string().contains("length limit") => too_large(),
         _ => ApiError::bad_request("the body broke off"),
     };
     read.map_err(slow)?.map_err(long)
