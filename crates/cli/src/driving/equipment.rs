@@ -68,7 +68,7 @@ impl Equipment {
                 ..Equipment::with(&keys, ground)
             });
         }
-        let unconfined = Unconfined::on(ground).filter(|_| starts_commands(plan));
+        let unconfined = starts_commands(plan).then(|| Unconfined::on(ground)).flatten();
         let live =
             Equipment { remark: network_remark_for(plan), unconfined, ..Equipment::with(&keys, ground) };
         live.require_providers(plan)?;

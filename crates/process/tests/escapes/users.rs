@@ -23,7 +23,7 @@ pub fn ordinary(test: &str, body: impl FnOnce()) {
 /// Runs a test as an ordinary user who can make no namespace.
 pub fn without_namespaces(test: &str, body: impl FnOnce()) {
     if std::env::var_os(THERE).is_some() {
-        assert!(convoke_sandbox::means().user_namespaces.is_err(), "there are namespaces");
+        assert!(convoke_sandbox::means().namespaces().is_err(), "there are namespaces");
         return body();
     }
     again(test, |command| {

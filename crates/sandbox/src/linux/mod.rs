@@ -221,13 +221,12 @@ impl Plan {
         let mut at = place.root.clone();
         let mut parts = below.components().peekable();
         while let Some(part) = parts.next() {
-            let parent = at.clone();
             at.push(part);
             let is_last = parts.peek().is_none();
             match at.symlink_metadata() {
                 // A link could be replaced or lead elsewhere: the name is held by its folder.
                 Ok(found) if found.is_symlink() => {
-                    self.read_only_link(&at, &parent, &place.root, kept)?;
+                    self.read_only_link(&at, &place.root, kept)?;
                     return Ok(());
                 }
                 // What is there may stand in for another command: it stays as long as this one relies on it.
@@ -261,13 +260,7 @@ impl Plan {
     }
 
     /// What a link leads to is read-only where it is below a root; the link itself is put back if it was changed.
-    fn read_only_link(
-        &mut self,
-        link: &Path,
-        _parent: &Path,
-        root: &Path,
-        kept: &mut Kept,
-    ) -> Result<(), Missing> {
+    fn read_only_link(&mut self, link: &Path, root: &Path, kept: &mut Kept) -> Result<(), Missing> {
         if let Ok(target) = link.canonicalize()
             && target.starts_with(root)
         {

@@ -22,24 +22,12 @@ pub struct Means {
     pub landlock: Result<u32, String>,
     /// Seccomp filters.
     pub seccomp: Result<(), String>,
-    /// Namespaces in a user namespace.
-    pub user_namespaces: Result<(), String>,
-    /// Namespaces by privilege.
-    pub root_namespaces: Result<(), String>,
 }
 
-/// What this machine has. It is tried once, which takes a few milliseconds.
+/// What this machine has. Namespaces are tried when they are first asked for: trying takes a process.
 pub fn means() -> &'static Means {
     static MEANS: OnceLock<Means> = OnceLock::new();
-    MEANS.get_or_init(|| Means {
-        landlock: landlock(),
-        seccomp: seccomp(),
-        user_namespaces: tried(Way::User),
-        root_namespaces: match rustix::process::geteuid().is_root() {
-            true => tried(Way::Root),
-            false => Err("this process is not root's".to_owned()),
-        },
-    })
+    MEANS.get_or_init(|| Means { landlock: landlock(), seccomp: seccomp() })
 }
 
 /// Whether a command of an agent can be confined here, or what is missing.
@@ -49,27 +37,35 @@ pub fn available() -> Result<(), Missing> {
 }
 
 impl Means {
+    /// Whether an agent's command gets namespaces, or why not.
+    pub fn namespaces(&self) -> Result<(), String> {
+        self.of_full().map(|_| ())
+    }
+
     /// How an agent's command gets namespaces.
     pub(super) fn of_full(&self) -> Result<Way, String> {
-        match (&self.user_namespaces, &self.root_namespaces) {
-            (Ok(()), _) => Ok(Way::User),
-            (_, Ok(())) => Ok(Way::Root),
-            (Err(cause), _) => Err(cause.clone()),
-        }
+        static FULL: OnceLock<Result<Way, String>> = OnceLock::new();
+        const WANTED: libc::c_int = libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC;
+        let by = |way| tried(way, WANTED).map(|()| way);
+        FULL.get_or_init(|| by(Way::User).or_else(|cause| if is_root() { by(Way::Root) } else { Err(cause) }))
+            .clone()
     }
 
     /// How a trusted command gets them. Root stays root: in a user namespace it could not act for others any more.
     pub(super) fn of_trusted(&self) -> Result<Way, String> {
-        match rustix::process::geteuid().is_root() {
-            true => self.root_namespaces.clone().map(|()| Way::Root),
-            false => self.user_namespaces.clone().map(|()| Way::User),
-        }
+        static TRUSTED: OnceLock<Result<Way, String>> = OnceLock::new();
+        let way = if is_root() { Way::Root } else { Way::User };
+        TRUSTED.get_or_init(|| tried(way, libc::CLONE_NEWNS).map(|()| way)).clone()
     }
 
     /// Whether a trusted command can be kept from what is hidden, or what is missing.
     pub fn trusted(&self) -> Result<(), Missing> {
         self.of_trusted().map(|_| ()).map_err(Missing::Namespaces)
     }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 fn landlock() -> Result<u32, String> {
@@ -92,8 +88,8 @@ fn seccomp() -> Result<(), String> {
 }
 
 /// Has a child enter namespaces and mount something there.
-fn tried(way: Way) -> Result<(), String> {
-    let spaces = Spaces::new(way, libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC);
+fn tried(way: Way, wanted: libc::c_int) -> Result<(), String> {
+    let spaces = Spaces::new(way, wanted);
     // SAFETY: a fork; the child makes system calls and ends.
     unsafe {
         let flags = libc::c_long::from(spaces.flags | libc::SIGCHLD);
