@@ -180,7 +180,8 @@ agents:
   - {name: sly, type: script, command: sh, args: [try.sh]}
 parallel: [{name: first, agents: [asker, sly]}]
 output: {done: 'yes'}";
-    let world = world(steps, &calling("asker", "delete_all", "a"));
+    // With the state folder in sight it sees the question, and still decides nothing.
+    let world = world(steps, &calling("asker", "delete_all", "a")).env("CONVOKE_SANDBOX_STATE", "visible");
     world.write(
         "try.sh",
         format!(
