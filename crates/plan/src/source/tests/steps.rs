@@ -60,6 +60,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("max_subagents", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("max_tasks", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("max_tokens", "human_gate questions script set terminate tool wait workflow"),
+    ("merge", "human_gate questions reduce set terminate tool verify wait"),
     ("min_sources", "agent goal human_gate questions script set terminate tool verify wait workflow"),
     ("model", "questions script set terminate tool wait workflow"),
     ("models", "human_gate questions script set terminate tool wait workflow"),
@@ -72,6 +73,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("output_type", "agent goal human_gate questions reduce script terminate tool verify wait workflow"),
     ("plan", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("policy", "human_gate questions reduce script set terminate tool verify wait workflow"),
+    ("ports", "human_gate questions reduce set terminate tool verify wait"),
     ("results", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("plan_only", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("plugins", "goal human_gate questions reduce script set terminate tool verify wait workflow"),
@@ -118,6 +120,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("when_open", "agent goal human_gate questions reduce script set terminate tool wait workflow"),
     ("workflow", "goal reduce set terminate tool verify wait"),
     ("working_dir", "human_gate questions reduce set terminate tool verify wait workflow"),
+    ("workspace", "human_gate questions reduce set terminate tool verify wait"),
 ];
 
 #[test]
