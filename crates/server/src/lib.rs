@@ -1,7 +1,7 @@
 //! Runs over HTTP: an API, a stream of what happens, and the page that shows both.
 //!
 //! A server shows every run of a state folder, whichever process drives it. It holds no truth of its own: what it shows is folded from
-//! journals (`convoke_view`) by one follower per run that is looked at ([`following`]), and what people do goes the way of the
+//! journals (`convoke_view`) by one follower per run that is looked at (`following`), and what people do goes the way of the
 //! command line's actions ([`Host`]). A server that ends takes no run with it.
 //!
 //! A request passes `access` first: where it says it goes to, where it comes from, its token. Then `api` answers it, or `page` does.
