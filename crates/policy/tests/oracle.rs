@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 9] = [
     ("x.json", "{\"a\": [1, 2]}\n"),
     (".env", "KEY=secret\n"),
     ("Cargo.toml", "[package]\n"),
-    ("docs/guide.md", "# guide\n"),
+    ("papers/guide.md", "# guide\n"),
 ];
 
 /// Commands that are allowed, or nearly.
@@ -53,7 +53,7 @@ const SEEDS: [&str; 56] = [
     "du -sh src",
     "pwd",
     "echo hello > c.txt",
-    "echo more >> docs/guide.md",
+    "echo more >> papers/guide.md",
     "printf '%s\\n' a b | tee c.txt d.txt",
     "test -f a.txt && echo yes",
     "[ -d src ] || echo no",

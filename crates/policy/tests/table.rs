@@ -18,7 +18,7 @@ fn world() -> Lexical {
         "README.md",
         "package.json",
         "tool.py",
-        "docs/guide.md",
+        "papers/guide.md",
         ".env",
         ".git/config",
         "deploy/key.pem",
