@@ -28,6 +28,6 @@ export async function open({ width = 1280, height = 800, dark = false, touch = f
   page.setDefaultTimeout(15_000);
   page.trouble = [];
   page.on('pageerror', (error) => page.trouble.push(`error: ${error.message}`));
-  page.on('console', (message) => message.type() === 'error' && page.trouble.push(`console: ${message.text()}`));
+  page.on('console', (message) => message.type() === 'error' && page.trouble.push(`console: ${message.text()} ${message.location().url}`));
   return { context, page };
 }

@@ -94,7 +94,7 @@ test('a page that does not know yet that a question was answered is told what ha
     await page.getByText(/Nothing waits for you|for you/).first().waitFor();
   }
   const name = (await card.getByRole('link').first().getAttribute('href')).split('/')[2];
-  execFileSync(convoke, ['answer', name, 'approve', 'change', '-i', 'wish=shorter', ...state], { env: environment });
+  execFileSync(convoke, ['answer', name, 'inside/both/approve', 'change', '-i', 'wish=shorter', ...state], { env: environment });
   await card.getByRole('button', { name: 'Publish it' }).and(page.locator('[aria-disabled="false"]')).click();
   await page.getByRole('alert').filter({ hasText: /answered|ended|asks/ }).waitFor();
   await page.unroute('**/api/v1/stream**');
@@ -214,10 +214,10 @@ test('a page comes back by itself after the server was away', async ({ page, bas
   page.trouble.length = 0;
 });
 
-test('dark, and 390 pixels wide, nothing is lost', async ({ link, base, keep }) => {
+test('dark, and 390 pixels wide, nothing is lost', async ({ server, base, keep }) => {
   for (const options of [{ dark: true }, { width: 390, height: 844, touch: true }]) {
     const { context, page } = await open(options);
-    await page.goto(link);
+    await page.goto(server.link);
     await page.getByText(/All ended well|failed|interrupted/).first().waitFor();
     for (const path of ['/runs', `/runs/${keep.fleet}/graph?task=report`, `/runs/${keep.fleet}/table`, `/runs/${keep.fleet}/timeline`, `/runs/${keep.goal}/goals`, '/inbox', '/capacity']) {
       await page.goto(base + path);
@@ -243,10 +243,10 @@ async function seen(page, name) {
   expect(!found.length, `axe on ${name}: ${found.join('; ')}`);
 }
 
-/** Runs a workflow as a person in a terminal would. */
+/** Runs a workflow as a person in a terminal would, who types nothing: an input that is closed would be a Ctrl-D. */
 function terminal(file, ...more) {
   const words = ['run', join(flows, file), ...more, ...state].map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['-qefc', `'${convoke}' ${words}`, '/dev/null'], { env: { ...environment, TERM: 'xterm' }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('script', ['-qefc', `'${convoke}' ${words}`, '/dev/null'], { env: { ...environment, TERM: 'xterm' }, stdio: 'pipe' });
   children.push(child);
   let out = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (out += piece));
@@ -282,6 +282,8 @@ const { child, link } = await serve(0);
 const base = new URL(link).origin;
 const server = {
   child,
+  // A token of a link goes with its server.
+  link,
   // Ends the server; what is given back starts it again at the same place.
   async again() {
     const ended = new Promise((resolve) => server.child.once('exit', resolve));
@@ -290,7 +292,7 @@ const server = {
     server.child.kill('SIGKILL');
     await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 500))]);
     return async () => {
-      ({ child: server.child } = await serve(new URL(base).port));
+      ({ child: server.child, link: server.link } = await serve(new URL(base).port));
     };
   },
 };
@@ -307,6 +309,7 @@ for (const [name, body] of tests) {
     failed++;
     console.log(`FAILED ${name}: ${cause.message}\n  at ${page.url()}`);
     await page.screenshot({ path: join(shots || tmpdir(), `failed-${failed}.png`) }).catch(() => {});
+    await page.unrouteAll();
     page.trouble.length = 0;
   }
 }
