@@ -82,7 +82,7 @@ pub fn json(accounts: &[Account]) -> Option<Value> {
 
 /// Conversations in words; `command` is how to see more of them.
 pub fn text(accounts: &[Account], state: TaskWord, extent: Extent, command: &str) -> String {
-    let mut teller = Teller { extent, is_cut: false, is_running: state == TaskWord::Running };
+    let mut teller = Teller { extent, is_cut: false, state };
     let told: Vec<_> = accounts.iter().filter(|account| !account.messages.is_empty()).collect();
     let mut out = String::new();
     for (at, account) in told.iter().enumerate() {
@@ -101,8 +101,8 @@ pub fn text(accounts: &[Account], state: TaskWord, extent: Extent, command: &str
 struct Teller {
     extent: Extent,
     is_cut: bool,
-    /// Calls without a result are under way.
-    is_running: bool,
+    /// How the task stands: what a call without a result means.
+    state: TaskWord,
 }
 
 impl Teller {
@@ -150,9 +150,10 @@ impl Teller {
     }
 
     fn without_result(&self) -> &'static str {
-        match self.is_running {
-            true => "has not answered yet",
-            false => "has no recorded result: whether it took effect is unknown",
+        match self.state {
+            TaskWord::Running => "has not answered yet",
+            TaskWord::Asking => "has no result: a person is asked",
+            _ => "has no recorded result: whether it took effect is unknown",
         }
     }
 
@@ -221,6 +222,8 @@ mod tests {
         let asked = || vec![wants(&[("act", "{}")])];
         let running = told(asked(), TaskWord::Running, Extent::Short);
         assert!(running.ends_with("    act has not answered yet\n"), "{running}");
+        let waits = told(asked(), TaskWord::Asking, Extent::Short);
+        assert!(waits.ends_with("    act has no result: a person is asked\n"), "{waits}");
         let lost = told(asked(), TaskWord::Failed, Extent::Short);
         assert!(lost.ends_with("has no recorded result: whether it took effect is unknown\n"), "{lost}");
     }
