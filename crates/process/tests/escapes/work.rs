@@ -67,6 +67,28 @@ fn many_commands_at_once_leave_no_placeholder() {
     });
 }
 
+/// A state folder may lie in the folder that is worked in.
+#[test]
+fn beside_what_is_hidden_in_the_root_there_can_be_written() {
+    ordinary("work::beside_what_is_hidden_in_the_root_there_can_be_written", || {
+        let scene = Scene::new();
+        fs::create_dir(scene.at("root/state")).unwrap();
+        fs::write(scene.at("root/state/key"), "secret").unwrap();
+        fs::write(scene.at("root/token"), "secret").unwrap();
+        let hidden = [scene.at("root/state"), scene.at("root/token")];
+        let confinement = scene.confinement(true).hiding(hidden);
+        let script = "echo x >new && mkdir made && cat new; cat state/key token; echo y >state/key; echo y >token; rm -rf state token; \
+            mv state moved; ls state; ln token link; cat link";
+        let launcher = Launcher::new("test", OnDrop::Kill);
+        let said = ended(sh(script, &scene.at("root")), &launcher, Some(&confinement)).said;
+        assert!(said.starts_with("x\n") && !said.contains("secret"), "{said}");
+        assert!(scene.at("root/made").is_dir());
+        let left = fs::read_dir(scene.at("root/state")).unwrap().count();
+        assert_eq!((left, fs::read_to_string(scene.at("root/state/key")).unwrap().as_str()), (1, "secret"));
+        assert_eq!(fs::read_to_string(scene.at("root/token")).unwrap(), "secret");
+    });
+}
+
 /// Where mounts cannot hold names, what exists beside them is written to; a new name in the root is not.
 #[test]
 fn without_namespaces_what_exists_can_be_changed() {

@@ -153,7 +153,8 @@ fn full(confinement: &Confinement, folder: &Path) -> Result<(Prepared, Kept), Mi
             (Reading::Everything, true) => landlock::Reading::Unbound,
             (Reading::Everything, false) => landlock::Reading::AllBut,
         },
-        hidden: &hidden,
+        // Mounts cover what they hide, also below a root: a folder of which a part is left out could not be written to itself.
+        hidden: if is_mounted { &[] } else { &hidden },
         protected: if is_mounted { &[] } else { &places },
         has_shm: mounts.as_ref().is_some_and(Mounts::has_shm),
     })?;

@@ -91,6 +91,17 @@ impl Plan {
         let opened: Vec<&PathBuf> =
             folders.iter().filter(|cover| made.iter().any(|path| path.starts_with(cover))).copied().collect();
         let is_opened = |cover: &&PathBuf| opened.contains(cover);
+        // What is shown comes back as it was before anything was covered, so what is hidden in it is covered once more.
+        let is_within =
+            |path: &Path| self.shown.iter().any(|shown| path.starts_with(shown) && path != shown.as_path());
+        if let Some(between) = opened.iter().find(|cover| is_within(cover)) {
+            return Err(Missing::path(
+                between,
+                "it is hidden, and lies between two folders that can be written",
+            ));
+        }
+        let within_files = files.iter().copied().filter(|path| is_within(path)).collect::<Vec<_>>();
+        let within = folders.iter().copied().filter(|path| is_within(path)).collect::<Vec<_>>();
         let shm = Path::new("/dev/shm");
         let has_shm =
             self.is_read_only && shm.is_dir() && !self.shown.iter().any(|path| path.starts_with(shm));
@@ -102,7 +113,9 @@ impl Plan {
             closed: texts(folders.iter().filter(|cover| !is_opened(cover)).copied())?,
             opened: texts(opened.iter().copied())?,
             made: texts(&made)?,
-            files: texts(files)?,
+            files: texts(files.iter().copied())?,
+            within: texts(within)?,
+            within_files: texts(within_files)?,
             pinned: texts(&self.pinned)?,
             read_only: texts(&self.read_only)?,
             has_shm,
@@ -124,6 +137,9 @@ pub struct Mounts {
     made: Vec<CString>,
     /// Covered files.
     files: Vec<CString>,
+    /// Covered folders and files in what is shown.
+    within: Vec<CString>,
+    within_files: Vec<CString>,
     pinned: Vec<CString>,
     read_only: Vec<CString>,
     has_shm: bool,
@@ -156,6 +172,7 @@ impl Mounts {
                 let flags = libc::MOVE_MOUNT_F_EMPTY_PATH;
                 done(libc::syscall(libc::SYS_move_mount, tree, none, here, path.as_ptr(), flags) as i64)?;
             }
+            close(&self.within, &self.within_files)?;
             for cover in &self.opened {
                 set_read_only_alone(cover)?;
             }
@@ -178,24 +195,33 @@ impl Mounts {
     unsafe fn cover(&self) -> Result<(), i32> {
         // SAFETY: as above.
         unsafe {
-            let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-            for cover in &self.closed {
-                mount(c"tmpfs", cover, Some(c"tmpfs"), flags | libc::MS_RDONLY, Some(c"size=4k,mode=0"))?;
-            }
             for cover in &self.opened {
-                mount(c"tmpfs", cover, Some(c"tmpfs"), flags, Some(c"size=64k,mode=700"))?;
+                mount(c"tmpfs", cover, Some(c"tmpfs"), COVER, Some(c"size=64k,mode=700"))?;
             }
             for path in &self.made {
                 if libc::mkdir(path.as_ptr(), 0o700) == -1 && last() != libc::EEXIST {
                     return Err(last());
                 }
             }
-            for path in &self.files {
-                bind(c"/dev/null", path)?;
-            }
+            close(&self.closed, &self.files)
         }
-        Ok(())
     }
+}
+
+const COVER: libc::c_ulong = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+
+/// Covers folders and files in which nothing is shown.
+unsafe fn close(folders: &[CString], files: &[CString]) -> Result<(), i32> {
+    // SAFETY: as for `mount`.
+    unsafe {
+        for cover in folders {
+            mount(c"tmpfs", cover, Some(c"tmpfs"), COVER | libc::MS_RDONLY, Some(c"size=4k,mode=0"))?;
+        }
+        for path in files {
+            bind(c"/dev/null", path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether something can be mounted here, for a process that tries.
