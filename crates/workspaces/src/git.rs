@@ -234,6 +234,14 @@ fn met_a_lock(said: &str) -> bool {
         || said.contains("cannot lock ref")
         || said.contains("could not lock")
         || said.contains("Unable to create")
+        || met_a_worktree_in_the_making(said)
+}
+
+/// Every git reads of all worktrees of the repository, also of one that another git has written half of.
+fn met_a_worktree_in_the_making(said: &str) -> bool {
+    said.contains("failed to read ")
+        && said.contains("/worktrees/")
+        && ["/commondir", "/gitdir", "/HEAD"].iter().any(|file| said.contains(file))
 }
 
 fn words(args: &[&str]) -> String {
@@ -242,4 +250,17 @@ fn words(args: &[&str]) -> String {
 
 fn told(said: &str) -> String {
     said.trim().chars().take(TOLD).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_git_at_work_is_told_from_a_repository_that_is_broken() {
+        assert!(met_a_lock("fatal: Unable to create '/r/.git/index.lock': File exists."));
+        assert!(met_a_lock("fatal: failed to read /r/.git/worktrees/a-1/commondir: Success"));
+        assert!(!met_a_lock("fatal: failed to read object 1234: Invalid argument"));
+        assert!(!met_a_lock("fatal: not a git repository"));
+    }
 }
