@@ -117,7 +117,7 @@ pub struct WorkflowInput {
     /// Whether it must be given.
     pub required: bool,
     /// Its value when it is not given.
-    #[schema(value_type = Object)]
+    #[schema(value_type = Option<Value>)]
     pub default: Option<Value>,
     /// What it is for.
     pub description: Option<String>,

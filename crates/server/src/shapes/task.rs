@@ -124,7 +124,7 @@ pub(crate) struct TaskDetail {
     /// Whether the conversation is longer.
     pub conversation_cut: usize,
     /// What its last attempt may do and use.
-    #[schema(value_type = Object)]
+    #[schema(value_type = Option<Object>)]
     pub contract: Option<serde_json::Value>,
     /// What it comes from.
     pub causes: Vec<CauseBody>,
