@@ -322,7 +322,7 @@ impl Talk<'_> {
             going.conversation.rule(remembered);
             going.clearances = Some(clearances);
         } else {
-            // Nobody is asked about a turn that breaks a rule.
+            // A turn that breaks a rule fails without a question to a person.
             let caller = self.caller(premise, going);
             caller
                 .keep_to_contract(going.conversation.calls())

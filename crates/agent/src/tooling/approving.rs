@@ -73,7 +73,7 @@ pub(crate) enum Look {
     Ask(AskedCall),
     /// A person has allowed it for the rest of the run: the ruling, and the arguments as they are bound.
     Remembered(Ruling, JsonText),
-    /// Nobody is asked though there are these reasons to.
+    /// The call is made without a question, because `approve: none` stands over these reasons.
     Waived(Vec<String>),
 }
 

@@ -109,7 +109,7 @@ fn stated(looked: Looked<'_>) -> Option<String> {
 }
 
 /// Why a call is one of high risk. A tool that is listed by its name is consented to, whatever it says of itself; what the
-/// toolbox asks about is this very call, which nobody has seen before.
+/// toolbox asks about is this very call, which the author of the list has not seen.
 fn of_high_risk(looked: Looked<'_>) -> Vec<String> {
     let Looked { tool, arguments, review, is_listed, .. } = looked;
     let mut reasons = Vec::new();

@@ -12,7 +12,7 @@ use convoke_workspaces::{Record, Standing};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Lists them, or lets go of what nobody drives.
+/// Lists workspaces, or lets go of those whose run no process drives.
 pub fn run(console: &Console, args: &WorkspacesArgs) -> Result<Exit, CommandFailure> {
     let state = stored::for_reading(console);
     match &args.action {

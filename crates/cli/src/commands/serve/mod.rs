@@ -121,7 +121,7 @@ fn address(given: Option<SocketAddr>, configured: Option<&str>) -> Result<Socket
     }
 }
 
-/// Where it listens if nobody says anything.
+/// Where it listens unless an option or the configuration says otherwise.
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
 
 fn read(path: &Path) -> Result<Vec<u8>, CommandFailure> {
