@@ -59,11 +59,10 @@ impl Policy {
         line(match self.on_violation {
             OnViolation::Ask => "everything else: a person is asked",
             OnViolation::ValidationFail => "everything else: denied; the agent is told and goes on",
-            OnViolation::HardAbort => "everything else: denied; the work ends",
+            OnViolation::HardAbort => {
+                "everything else: denied; the agent is told and goes on (`hard_abort` ends no run yet)"
+            }
         });
-        if let Some(file) = &self.cedar {
-            line(&format!("asks the Cedar policy {file} as well; the strictest verdict wins"));
-        }
         text
     }
 }

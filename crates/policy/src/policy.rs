@@ -28,8 +28,6 @@ pub struct Policy {
     pub limits: Limits,
     /// What becomes of what no rule allows.
     pub on_violation: OnViolation,
-    /// A Cedar policy that is asked as well.
-    pub cedar: Option<String>,
 }
 
 /// Programs.
@@ -116,7 +114,6 @@ impl Policy {
             environment: Environment::default(),
             limits: Limits::default(),
             on_violation: OnViolation::HardAbort,
-            cedar: None,
         }
     }
 

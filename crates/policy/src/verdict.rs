@@ -34,7 +34,7 @@ pub enum OnViolation {
     Ask,
     /// It is denied; the agent is told and goes on.
     ValidationFail,
-    /// It is denied, and the work ends.
+    /// It is denied. That it ends the work is left to the caller, and no caller does so yet.
     HardAbort,
 }
 

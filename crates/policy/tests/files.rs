@@ -85,9 +85,7 @@ fn a_policy_is_explained_in_sentences() {
 #[test]
 fn the_schema_names_every_key() {
     let schema = convoke_policy::schema();
-    for key in
-        ["extends", "binaries", "paths", "network", "tools", "environment", "limits", "on_violation", "cedar"]
-    {
+    for key in ["extends", "binaries", "paths", "network", "tools", "environment", "limits", "on_violation"] {
         assert!(schema["properties"][key]["description"].is_string(), "{key}");
     }
     assert_eq!(schema["additionalProperties"], false);

@@ -59,9 +59,8 @@ pub const FILE: &[Key] = &[
     key(
         "on_violation",
         Form::Word(&crate::verdict::OnViolation::WORDS),
-        "What becomes of what no rule allows: a person is asked, the agent is told, or the work ends.",
+        "What becomes of what no rule allows: a person is asked, or it is denied and the agent is told. `hard_abort` ends no run yet.",
     ),
-    key("cedar", Form::Text, "A Cedar policy file that is asked as well; the strictest verdict wins."),
 ];
 
 const BINARIES: &[Key] = &[

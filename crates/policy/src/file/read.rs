@@ -159,7 +159,6 @@ impl Reader<'_, '_> {
                     self.policy.on_violation = way;
                 }
             }
-            "cedar" => self.policy.cedar = word(value),
             _ => {}
         }
     }
