@@ -21,7 +21,7 @@ pub(crate) struct At {
 }
 
 /// A run's picture, its position, and whether a process drives the run.
-pub(crate) struct Shown<'a> {
+pub(crate) struct RunAt<'a> {
     pub picture: &'a Picture,
     pub position: u64,
     pub live: bool,
@@ -36,7 +36,7 @@ pub(crate) async fn look<R: Send + 'static>(
     app: &Arc<App>,
     run: &RunId,
     at: Option<u64>,
-    look: impl FnOnce(&Follower, Shown<'_>) -> Result<R, ApiError> + Send + 'static,
+    look: impl FnOnce(&Follower, RunAt<'_>) -> Result<R, ApiError> + Send + 'static,
 ) -> Result<R, ApiError> {
     let follower = app.hub.open(run).await?;
     waiting(move || {
@@ -46,7 +46,7 @@ pub(crate) async fn look<R: Send + 'static>(
                 let other = follower.clone();
                 follower.at(position, |picture| {
                     let said = HashMap::new();
-                    look(&other, Shown { picture, position, live: true, problem: None, said: &said })
+                    look(&other, RunAt { picture, position, live: true, problem: None, said: &said })
                 })?
             }
             None => {
@@ -54,7 +54,7 @@ pub(crate) async fn look<R: Send + 'static>(
                 follower.look(|seen| {
                     let problem = seen.problem.as_deref();
                     let (picture, position, live) = (&seen.picture, seen.position, seen.live);
-                    let shown = Shown { picture, position, live, problem, said: &seen.said };
+                    let shown = RunAt { picture, position, live, problem, said: &seen.said };
                     look(&other, shown)
                 })
             }

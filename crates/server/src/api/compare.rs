@@ -1,7 +1,7 @@
 //! Why two runs differ.
 
 use super::Shared;
-use super::query::Asked;
+use super::query::FromQuery;
 use crate::access::Session;
 use crate::error::{ApiError, ErrorBody};
 use crate::following::{Follower, Hub, waiting};
@@ -33,7 +33,7 @@ pub(crate) struct Which {
 pub(crate) async fn compare(
     app: Shared,
     _caller: Session,
-    Asked(which): Asked<Which>,
+    FromQuery(which): FromQuery<Which>,
 ) -> Result<Json<Value>, ApiError> {
     let (a, b) = (app.hub.open(&RunId(which.a.into())).await?, app.hub.open(&RunId(which.b.into())).await?);
     let hub = app.hub.clone();

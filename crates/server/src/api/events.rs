@@ -1,7 +1,7 @@
 //! The events of a run as they are written, and a search through what was said in it.
 
 use super::Shared;
-use super::query::{Asked, OfRun, limit};
+use super::query::{FromQuery, OfRun, limit};
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
 use crate::following::{Follower, waiting};
@@ -55,7 +55,7 @@ pub(crate) async fn events(
     app: Shared,
     _caller: Session,
     OfRun(run): OfRun,
-    Asked(which): Asked<Which>,
+    FromQuery(which): FromQuery<Which>,
 ) -> Result<Response, ApiError> {
     let follower = app.hub.open(&run).await?;
     let text = waiting(move || page(&follower, &which)).await?;
@@ -130,7 +130,7 @@ pub(crate) async fn search(
     app: Shared,
     _caller: Session,
     OfRun(run): OfRun,
-    Asked(sought): Asked<Sought>,
+    FromQuery(sought): FromQuery<Sought>,
 ) -> Answer<FoundBody> {
     let words = sought.q.trim().to_lowercase();
     if words.is_empty() {

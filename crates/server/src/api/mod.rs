@@ -18,7 +18,7 @@ mod tasks;
 mod values;
 mod waits;
 
-pub(crate) use at::Shown;
+pub(crate) use at::RunAt;
 pub(crate) use stream::Streams;
 
 use crate::access::{Names, Tokens};

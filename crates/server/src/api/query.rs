@@ -7,14 +7,14 @@ use convoke_model::RunId;
 use serde::de::DeserializeOwned;
 
 /// What a query string says.
-pub(crate) struct Asked<T>(pub T);
+pub(crate) struct FromQuery<T>(pub T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FromQuery<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Asked<T>, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<FromQuery<T>, ApiError> {
         match Query::<T>::from_request_parts(parts, state).await {
-            Ok(Query(value)) => Ok(Asked(value)),
+            Ok(Query(value)) => Ok(FromQuery(value)),
             Err(refused) => Err(ApiError::bad_request(refused.body_text())),
         }
     }

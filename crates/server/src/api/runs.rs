@@ -1,7 +1,7 @@
 //! Runs: the list, and what is shown of one as a whole.
 
 use super::at::{At, look, now};
-use super::query::{Asked, OfRun, after, cursor, limit};
+use super::query::{FromQuery, OfRun, after, cursor, limit};
 use super::{App, Shared};
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
@@ -38,7 +38,11 @@ pub(crate) struct Which {
 /// All runs, newest first
 #[utoipa::path(get, path = "/runs", tag = "runs", params(Which), responses(
     (status = 200, body = RunsBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(crate) async fn list(app: Shared, _caller: Session, Asked(which): Asked<Which>) -> Answer<RunsBody> {
+pub(crate) async fn list(
+    app: Shared,
+    _caller: Session,
+    FromQuery(which): FromQuery<Which>,
+) -> Answer<RunsBody> {
     let search = search(&which)?;
     let (from, most) = (cursor(which.cursor.as_deref())?, limit(which.limit, 50, 500));
     let (hub, asks) = (app.hub.clone(), app.hub.board.view().asks());
@@ -95,7 +99,7 @@ pub(crate) async fn head(
     app: Shared,
     _caller: Session,
     OfRun(run): OfRun,
-    Asked(at): Asked<At>,
+    FromQuery(at): FromQuery<At>,
 ) -> Answer<RunHead> {
     let follower = app.hub.open(&run).await?;
     let state = app.settings.state.clone();
@@ -143,7 +147,7 @@ pub(crate) async fn timeline(
     app: Shared,
     _caller: Session,
     OfRun(run): OfRun,
-    Asked(at): Asked<At>,
+    FromQuery(at): FromQuery<At>,
 ) -> Answer<TimelineBody> {
     Ok(Json(look(&app, &run, at.at, |_, shown| Ok(TimelineBody::of(&shown))).await?))
 }
@@ -175,7 +179,7 @@ pub(crate) async fn story(
     app: Shared,
     _caller: Session,
     OfRun(run): OfRun,
-    Asked(at): Asked<At>,
+    FromQuery(at): FromQuery<At>,
 ) -> Answer<StoryBody> {
     let body = reread(&app, &run, move |follower| {
         let outline = follower.look(|seen| seen.picture.state.outline.clone());

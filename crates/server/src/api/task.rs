@@ -3,14 +3,14 @@
 //! Its own events are read again; the rest of the journal is not.
 
 use super::Shared;
-use super::query::{Asked, OfRun};
+use super::query::{FromQuery, OfRun};
 use super::waits;
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
 use crate::following::{Follower, Hub, waiting};
 use crate::shapes::{
-    AttemptBody, CauseBody, DecisionBody, FailureBody, PayloadBody, PromptBody, PromptPart, Question, Said,
-    TaskDetail, TaskRowBody, TokensBody, cost,
+    AttemptBody, CauseBody, DecisionBody, FailureBody, MessageBody, PayloadBody, PromptBody, PromptPart,
+    Question, TaskDetail, TaskRowBody, TokensBody, cost,
 };
 use axum::Json;
 use convoke_agent::{Account, Message};
@@ -47,7 +47,7 @@ pub(crate) async fn task(
     app: Shared,
     _caller: Session,
     OfRun(run): OfRun,
-    Asked(which): Asked<Which>,
+    FromQuery(which): FromQuery<Which>,
 ) -> Answer<TaskDetail> {
     let follower = app.hub.open(&run).await?;
     let hub = app.hub.clone();
@@ -161,7 +161,7 @@ fn attempt_body(task: &TaskId, attempt: &AttemptReport, events: &[Stamped]) -> A
 }
 
 /// The newest conversation, its end if it is long.
-fn conversation(reader: &Reader, events: &[Stamped]) -> Result<(Vec<Said>, usize), Error> {
+fn conversation(reader: &Reader, events: &[Stamped]) -> Result<(Vec<MessageBody>, usize), Error> {
     let records = events.iter().filter_map(|stamped| match &stamped.event {
         Event::TurnRecorded { piece, .. } => Some(piece),
         Event::AttemptSuspended { state, .. } => Some(state),
@@ -177,12 +177,12 @@ fn conversation(reader: &Reader, events: &[Stamped]) -> Result<(Vec<Said>, usize
     Ok((messages[cut..].iter().flat_map(said).collect(), cut))
 }
 
-fn said(message: &Message) -> Vec<Said> {
+fn said(message: &Message) -> Vec<MessageBody> {
     let role = serde_json::to_value(message.role).ok();
     let role = role.as_ref().and_then(Value::as_str).unwrap_or("user").to_owned();
     let (text, cut) = shortened(&message.text);
     let result = message.result_of.as_ref();
-    let own = Said {
+    let own = MessageBody {
         role: role.clone(),
         text: Some(text),
         tool: result.map(|result| result.name.clone()),
@@ -193,7 +193,7 @@ fn said(message: &Message) -> Vec<Said> {
     let calls = message.tool_calls.iter().map(|call| {
         let (arguments, cut) = shortened(call.arguments.as_str());
         let (tool, arguments) = (Some(call.name.clone()), Some(arguments));
-        Said { role: role.clone(), text: None, tool, arguments, failed: false, cut }
+        MessageBody { role: role.clone(), text: None, tool, arguments, failed: false, cut }
     });
     let speaks = !message.text.is_empty() || message.tool_calls.is_empty();
     speaks.then_some(own).into_iter().chain(calls).collect()

@@ -1,8 +1,8 @@
 //! The tasks of a run, some at a time.
 
 use super::Shared;
-use super::at::{Shown, look};
-use super::query::{Asked, OfRun, after, cursor, limit};
+use super::at::{RunAt, look};
+use super::query::{FromQuery, OfRun, after, cursor, limit};
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
 use crate::shapes::{TaskRowBody, TasksBody};
@@ -42,13 +42,13 @@ pub(crate) async fn tasks(
     app: Shared,
     _caller: Session,
     OfRun(run): OfRun,
-    Asked(which): Asked<Which>,
+    FromQuery(which): FromQuery<Which>,
 ) -> Answer<TasksBody> {
     let body = look(&app, &run, which.at, move |_, shown| page(&which, &shown));
     Ok(Json(body.await?))
 }
 
-fn page(which: &Which, shown: &Shown<'_>) -> Result<TasksBody, ApiError> {
+fn page(which: &Which, shown: &RunAt<'_>) -> Result<TasksBody, ApiError> {
     let (from, most) = (cursor(which.cursor.as_deref())?, limit(which.limit, 200, 2_000));
     let wanted = Wanted::of(which)?;
     let rows = shown.picture.table.rows().iter().enumerate().filter(|(_, row)| !row.gone);
@@ -87,7 +87,7 @@ impl Wanted {
         })
     }
 
-    fn takes(&self, shown: &Shown<'_>, row: &Row) -> bool {
+    fn takes(&self, shown: &RunAt<'_>, row: &Row) -> bool {
         let stands = self.standings.is_empty() || self.standings.contains(&row.standing);
         let parent = self.parent.as_ref();
         let is_inside =

@@ -72,12 +72,12 @@ pub(crate) struct Board {
     host: Arc<dyn Host>,
     /// Clients that want it as it changes.
     pub listeners: AtomicUsize,
-    kept: Mutex<Kept>,
+    known: Mutex<BoardState>,
     view: Mutex<Arc<BoardView>>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct BoardState {
     index: Option<Index>,
     asking: HashMap<RunId, Asking>,
 }
@@ -93,7 +93,7 @@ struct Asking {
 
 impl Board {
     pub fn new(state: StateDir, host: Arc<dyn Host>) -> Board {
-        Board { state, host, listeners: AtomicUsize::new(0), kept: Mutex::default(), view: Mutex::default() }
+        Board { state, host, listeners: AtomicUsize::new(0), known: Mutex::default(), view: Mutex::default() }
     }
 
     /// How it looked at the last look.
@@ -108,12 +108,12 @@ impl Board {
 
     /// Looks again; whether something is new.
     pub fn look(&self) -> bool {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.view();
-        let next = match kept.find(&self.state) {
-            Ok(found) => kept.view(&self.state, &*self.host, found, &before),
+        let next = match known.find(&self.state) {
+            Ok(found) => known.view(&self.state, &*self.host, found, &before),
             Err(error) => {
-                kept.index = None;
+                known.index = None;
                 BoardView { problem: Some(error.to_string()), ..before.copied() }
             }
         };
@@ -160,7 +160,7 @@ struct Found {
     is_cut: bool,
 }
 
-impl Kept {
+impl BoardState {
     fn find(&mut self, state: &StateDir) -> Result<Found, Error> {
         if self.index.is_none() {
             self.index = Some(Index::open(state)?);

@@ -1,4 +1,4 @@
-//! All followers, and the news that there is something new.
+//! All followers, and word that something has changed.
 
 use super::board::Board;
 use super::follower::Follower;
@@ -28,13 +28,13 @@ pub(crate) struct Hub {
     followers: Mutex<HashMap<RunId, Arc<Follower>>>,
     /// Why journals could not be read: a run that has ended is not looked into again for the list.
     problems: Mutex<BTreeMap<String, String>>,
-    news: watch::Sender<u64>,
+    changes: watch::Sender<u64>,
 }
 
 impl Hub {
     /// Follows nothing yet.
     pub fn new(state: StateDir, host: Arc<dyn Host>) -> std::io::Result<Arc<Hub>> {
-        let (board, news) = (Board::new(state.clone(), host.clone()), watch::Sender::new(0));
+        let (board, changes) = (Board::new(state.clone(), host.clone()), watch::Sender::new(0));
         let boot = boot();
         let hub = Arc::new(Hub {
             state,
@@ -43,20 +43,20 @@ impl Hub {
             boot,
             followers: Mutex::default(),
             problems: Mutex::default(),
-            news,
+            changes,
         });
         keeper::start(&hub)?;
         Ok(hub)
     }
 
     /// Is told whenever something is new.
-    pub fn news(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// Says that something is new.
     pub fn tell(&self) {
-        self.news.send_modify(|count| *count += 1);
+        self.changes.send_modify(|count| *count += 1);
     }
 
     /// A run, read to the end of its journal.

@@ -12,7 +12,7 @@ const BUSY: Duration = Duration::from_millis(40);
 /// Between two looks where nothing happens.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// For how long after the last news it looks often.
+/// For how long after the last change it looks often.
 const AWAKE: Duration = Duration::from_secs(3);
 
 /// A follower that no caller has wanted for so long is dropped.

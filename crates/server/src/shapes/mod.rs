@@ -20,8 +20,8 @@ pub(crate) use question::{InboxBody, Question, grouped};
 pub(crate) use run::{FailureBody, RunEnd, RunHead, RunRowBody, RunsBody, TokensBody, TotalsBody};
 pub(crate) use steps::LastSteps;
 pub(crate) use task::{
-    AttemptBody, CauseBody, DecisionBody, HolderOf, PromptBody, PromptPart, Said, TaskDetail, TaskRowBody,
-    TasksBody, WaitsFor, millis,
+    AttemptBody, CauseBody, DecisionBody, HolderOf, MessageBody, PromptBody, PromptPart, TaskDetail,
+    TaskRowBody, TasksBody, WaitsFor, millis,
 };
 pub(crate) use timeline::TimelineBody;
 

@@ -1,7 +1,7 @@
 //! A question to a person, as the inbox shows it.
 
 use convoke_model::{Ask, AskOption, AskedCall, RunId, TaskId, Timestamp, Verdict, asked_text};
-use convoke_view::{END, Graph, Question as Asked, Way};
+use convoke_view::{END, Graph, Question as ViewedQuestion, Way};
 use serde::Serialize;
 use std::collections::HashMap;
 use utoipa::ToSchema;
@@ -98,7 +98,7 @@ impl Question {
     pub fn of(
         run: &RunId,
         workflow: &str,
-        asked: &Asked,
+        asked: &ViewedQuestion,
         ask: &Ask,
         last_steps: Vec<String>,
         graph: &Graph,

@@ -120,7 +120,7 @@ pub(crate) struct TaskDetail {
     pub prompt: Option<PromptBody>,
     pub output: Option<PayloadBody>,
     /// What its agent and its tools said to each other.
-    pub conversation: Vec<Said>,
+    pub conversation: Vec<MessageBody>,
     /// Whether the conversation is longer.
     pub conversation_cut: usize,
     /// What its last attempt may do and use.
@@ -177,7 +177,7 @@ pub(crate) struct PromptPart {
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct Said {
+pub(crate) struct MessageBody {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
     pub text: Option<String>,

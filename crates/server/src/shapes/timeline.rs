@@ -1,6 +1,6 @@
 //! When each task waited and ran, as columns: a hundred thousand rows are one message that a page can draw from.
 
-use crate::api::Shown;
+use crate::api::RunAt;
 use convoke_model::{TaskId, Timestamp};
 use convoke_view::{Picture, Row, Standing};
 use serde::Serialize;
@@ -48,7 +48,7 @@ const IDLE: u64 = 10_000_000;
 
 impl TimelineBody {
     /// Of a run, as far as it has come.
-    pub fn of(shown: &Shown<'_>) -> TimelineBody {
+    pub fn of(shown: &RunAt<'_>) -> TimelineBody {
         let (picture, position) = (shown.picture, shown.position);
         let (from, to) = (picture.state.started, picture.state.last);
         let rows: Vec<&Row> = picture.table.rows().iter().filter(|row| !row.gone).collect();

@@ -10,7 +10,7 @@ mod source;
 mod topic;
 
 use super::body::Given;
-use super::query::Asked;
+use super::query::FromQuery;
 use super::{App, Shared};
 use crate::access::{Session, Token};
 use crate::error::{ApiError, ErrorBody};
@@ -117,7 +117,7 @@ pub(crate) async fn stream(
     app: Shared,
     session: Session,
     headers: HeaderMap,
-    Asked(which): Asked<Which>,
+    FromQuery(which): FromQuery<Which>,
 ) -> Result<Response, ApiError> {
     let topics = topic::read(&which.topics)?;
     let wishes = Arc::new(Wishes {
@@ -214,9 +214,9 @@ impl Client {
         if let Some(hello) = self.hello.take() {
             return Some((Bytes::from(hello), self));
         }
-        let mut news = self.source.news();
+        let mut changes = self.source.changes();
         loop {
-            news.borrow_and_update();
+            changes.borrow_and_update();
             let text = self.source.collect(&self.wishes.topics()).await;
             if !self.allowed.still() {
                 return None;
@@ -229,7 +229,7 @@ impl Client {
             // What processes share is in no journal that would tell of it.
             let looks = self.wishes.topics().contains(&Topic::Capacity);
             tokio::select! {
-                _ = news.changed() => {}
+                _ = changes.changed() => {}
                 () = self.wishes.changed.notified() => continue,
                 () = tokio::time::sleep(source::CAPACITY), if looks => {}
                 () = tokio::time::sleep(PING.saturating_sub(quiet)) => {

@@ -100,8 +100,8 @@ impl Source {
     }
 
     /// Is told whenever something is new to anybody.
-    pub fn news(&self) -> watch::Receiver<u64> {
-        self.app.hub.news()
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.app.hub.changes()
     }
 
     /// What is new in these topics; empty if nothing is.
