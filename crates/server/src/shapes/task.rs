@@ -203,6 +203,8 @@ pub(crate) struct CauseBody {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct WaitsFor {
     pub text: String,
+    /// The limit, as `/capacity/{limit}` names it; null where it is something else.
+    pub limit: Option<String>,
     /// Who holds it, those first that have held it longest.
     pub holders: Vec<HolderOf>,
     /// When it is expected; null where that is not known.
