@@ -224,12 +224,18 @@ test('keys lead to everything', async ({ page, base, keep }) => {
 });
 
 test('a page comes back by itself after the server was away', async ({ page, base, keep, server }) => {
+  // The token of a link goes with its server; one that was added stays.
+  const token = command('serve', 'token', 'add', 'tests', '--role', 'approve').trim();
+  await page.goto(`${base}/#token=${token}`);
+  await page.getByText('What does it want from me?').waitFor();
   await page.goto(`${base}/runs/${keep.fleet}/graph`);
   await page.getByText('26/26 done').waitFor();
   const again = await server.again();
   await page.getByText('Connection lost.').waitFor();
   await again();
   await page.getByText('Connection lost.').waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Story' }).click();
+  await page.getByRole('region', { name: 'Story of the run' }).getByRole('listitem').first().waitFor();
   page.trouble.length = 0;
 });
 

@@ -177,3 +177,67 @@ impl<'a> Parts<'a> {
         chain.into_iter().rev().for_each(|part| self.with_inner(part, path));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_model::{Event, JsonText, Payload};
+    use convoke_testkit::events::{attempt, done, fan_out, group, id, stamp, started};
+    use std::collections::HashMap;
+
+    fn timeline(events: Vec<Event>) -> TimelineBody {
+        let mut picture = Picture::default();
+        stamp(events).iter().for_each(|stamped| picture.apply(stamped));
+        let said = HashMap::new();
+        TimelineBody::of(&RunAt { picture: &picture, position: 1, live: false, problem: None, said: &said })
+    }
+
+    fn path(timeline: &TimelineBody) -> Vec<&str> {
+        timeline.critical.iter().map(|at| timeline.rows.task[*at].as_str()).collect()
+    }
+
+    fn succeeded(task: &str) -> Event {
+        Event::TaskSucceeded { task: id(task), output: Payload::Inline(JsonText::of(&1)) }
+    }
+
+    #[test]
+    fn the_critical_path_goes_on_inside_of_a_group() {
+        let timeline = timeline(vec![
+            started(),
+            group("g"),
+            fan_out("g", 3),
+            attempt("g[0]", 1),
+            attempt("g[1]", 1),
+            done("g[0]"),
+            attempt("g[2]", 1),
+            done("g[1]"),
+            done("g[2]"),
+            succeeded("g"),
+            attempt("after", 1),
+            done("after"),
+        ]);
+        assert_eq!(path(&timeline), ["g", "g[0]", "g[2]", "after"], "g[1] ended before g[2]");
+        let cut = timeline.cut_to(2);
+        assert_eq!((path(&cut), cut.rows.queued.len(), cut.rows.retries.len()), (vec!["g", "g[0]"], 2, 2));
+    }
+
+    #[test]
+    fn parts_without_a_length_are_a_path_with_an_end() {
+        let task = |at: usize| format!("s{}", at / 2);
+        let all = (0..100).map(|at| if at % 2 == 0 { attempt(&task(at), 1) } else { done(&task(at)) });
+        let mut picture = Picture::default();
+        for mut stamped in stamp(std::iter::once(started()).chain(all).collect()) {
+            stamped.at = Timestamp(1);
+            picture.apply(&stamped);
+        }
+        let said = HashMap::new();
+        let body = TimelineBody::of(&RunAt {
+            picture: &picture,
+            position: 1,
+            live: false,
+            problem: None,
+            said: &said,
+        });
+        assert!(!body.critical.is_empty() && body.critical.len() <= 50);
+    }
+}
