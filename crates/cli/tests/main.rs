@@ -39,6 +39,7 @@ mod limits;
 mod long_conversation;
 mod manifests;
 mod merging;
+mod offline;
 mod orphans;
 mod ownership;
 mod personas;

@@ -27,8 +27,9 @@ pub trait Host: Send + Sync + 'static {
     fn destinations(&self, plan: &Plan) -> Vec<String>;
     /// What the last attempt of a task was asked; `None` if that cannot be told.
     fn prompt(&self, run: &RunId, task: &TaskId) -> Option<Value>;
-    /// What the first attempt of each task was asked, with the number of the event that began it, in order, until `take` says no.
-    fn prompts(&self, run: &RunId, take: &mut dyn FnMut(u64, &TaskId, &str) -> bool);
+    /// What the first attempt of each task was asked, part by part, with the number of the event that began it, in order, until `take`
+    /// says no.
+    fn prompts(&self, run: &RunId, take: &mut TakePrompt<'_>);
     /// Hands an answer in.
     fn answer(&self, answering: &Answering<'_>) -> Result<(), Refusal>;
     /// Asks a run to stop; the process that drives it, or what was ended without one.
@@ -40,6 +41,9 @@ pub trait Host: Send + Sync + 'static {
     /// The file of what processes share.
     fn capacity_table(&self, state: &StateDir) -> std::path::PathBuf;
 }
+
+/// Takes the prompt of a task: the number of an event, the task, and each part with its name; says whether there should be more.
+pub type TakePrompt<'a> = dyn FnMut(u64, &TaskId, &[(&'static str, String)]) -> bool + 'a;
 
 /// What is started.
 #[derive(Debug, Clone, PartialEq)]
@@ -249,7 +253,7 @@ pub(crate) mod tests {
         fn prompt(&self, _: &RunId, _: &TaskId) -> Option<Value> {
             None
         }
-        fn prompts(&self, _: &RunId, _: &mut dyn FnMut(u64, &TaskId, &str) -> bool) {}
+        fn prompts(&self, _: &RunId, _: &mut TakePrompt<'_>) {}
         fn answer(&self, _: &Answering<'_>) -> Result<(), Refusal> {
             no()
         }

@@ -136,8 +136,11 @@ pub struct ExportArgs {
     /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// The file to write, which must not exist; `-` is standard output
-    #[arg(required_unless_present = "otlp", conflicts_with = "otlp")]
+    #[arg(required_unless_present_any = ["otlp", "html"], conflicts_with_all = ["otlp", "html"])]
     pub file: Option<PathBuf>,
+    /// Write a page that shows the run without a server to this file instead, without known keys; `-` is standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "otlp")]
+    pub html: Option<PathBuf>,
     /// Send the run's trace to this address instead, over OTLP/HTTP
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,

@@ -28,7 +28,7 @@ mod work;
 mod workspaces;
 
 pub use storage::prune::conclusion as prune_conclusion;
-use storage::{export, import, prune, repair, runs, verify};
+use storage::{export, export_html, import, prune, repair, runs, verify};
 use telling::{export_otlp, follow, metrics};
 use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
@@ -63,9 +63,10 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Replay(args) => replay::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
-        Command::Export(args) => match &args.otlp {
-            Some(url) => export_otlp::run(console, &args, url),
-            None => export::run(console, &args),
+        Command::Export(args) => match (&args.otlp, &args.html) {
+            (Some(url), _) => export_otlp::run(console, &args, url),
+            (None, Some(file)) => export_html::run(console, &args, file),
+            (None, None) => export::run(console, &args),
         },
         Command::Follow(args) => follow::run(console, &args),
         Command::Metrics(args) => metrics::run(console, &args),

@@ -20,7 +20,7 @@ use convoke_model::{Event, RunId, TaskId};
 use convoke_plan::Plan;
 use convoke_plan::view::estimate;
 use convoke_server::{
-    Answering, Finding, Host, Launch, Refusal, RefusalKind, Subject as Asked, WorkflowFile,
+    Answering, Finding, Host, Launch, Refusal, RefusalKind, Subject as Asked, TakePrompt, WorkflowFile,
 };
 use convoke_telemetry::spans::Prompts;
 use serde_json::{Map, Value, json};
@@ -92,7 +92,7 @@ impl Host for CommandHost {
         show::prompt::rendered(&self.state, &stored, task)
     }
 
-    fn prompts(&self, run: &RunId, take: &mut dyn FnMut(u64, &TaskId, &str) -> bool) {
+    fn prompts(&self, run: &RunId, take: &mut TakePrompt<'_>) {
         let Ok(reader) = Reader::open(&self.state, run) else { return };
         let mut prompts = StoredPrompts::new(&self.state, run);
         let read = reader.read_while(1, &mut |stamped| {
@@ -103,9 +103,9 @@ impl Host for CommandHost {
                 _ => None,
             };
             let goes_on = asked.is_none_or(|(task, said)| {
-                let text =
-                    [said.system, Some(said.prompt)].into_iter().flatten().collect::<Vec<_>>().join("\n");
-                take(stamped.seq, task, &text)
+                let system = said.system.map(|system| ("system", system));
+                let parts: Vec<_> = system.into_iter().chain([("prompt", said.prompt)]).collect();
+                take(stamped.seq, task, &parts)
             });
             prompts.take(&stamped);
             goes_on

@@ -21,7 +21,7 @@ pub(crate) use run::{FailureBody, RunEnd, RunHead, RunRowBody, RunsBody, TokensB
 pub(crate) use steps::LastSteps;
 pub(crate) use task::{
     AttemptBody, CauseBody, DecisionBody, HolderOf, MessageBody, PromptBody, PromptPart, TaskDetail,
-    TaskRowBody, TasksBody, WaitsFor, millis,
+    TaskRowBody, TasksBody, WaitsFor, millis, parent_of,
 };
 pub(crate) use timeline::TimelineBody;
 

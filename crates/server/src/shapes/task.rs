@@ -1,7 +1,7 @@
 //! A task: one row of a table, and everything that its own page shows.
 
 use super::{FailureBody, Heard, PayloadBody, Question, TokensBody, cost};
-use convoke_model::Timestamp;
+use convoke_model::{TaskId, Timestamp};
 use convoke_view::{Picture, Row, Standing};
 use serde::Serialize;
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl TaskRowBody {
             node: picture.graph.nearest(task),
             title: title.unwrap_or_else(|| convoke_view::words::task(task)),
             kind: state.kind(task).map(str::to_owned),
-            parent: convoke_view::owner(task).map(|parent| parent.to_string()),
+            parent: parent_of(picture, task).map(|parent| parent.to_string()),
             state: standing.word().to_owned(),
             since: row.since,
             started: row.started,
@@ -107,6 +107,12 @@ impl TaskRowBody {
 
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The task that another one stands in: the nearest of those around it that are tasks themselves. A role of a goal, say, is none.
+pub(crate) fn parent_of(picture: &Picture, task: &TaskId) -> Option<TaskId> {
+    std::iter::successors(convoke_view::owner(task), convoke_view::owner)
+        .find(|around| picture.table.get(around).is_some())
 }
 
 /// Everything about one task.
@@ -203,6 +209,8 @@ pub(crate) struct CauseBody {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct WaitsFor {
     pub text: String,
+    /// The limit, as `/capacity/{limit}` names it; null where it is something else.
+    pub limit: Option<String>,
     /// Who holds it, those first that have held it longest.
     pub holders: Vec<HolderOf>,
     /// When it is expected; null where that is not known.
