@@ -138,9 +138,12 @@ pub struct ExportArgs {
     /// The file to write, which must not exist; `-` is standard output
     #[arg(required_unless_present = "otlp", conflicts_with = "otlp")]
     pub file: Option<PathBuf>,
-    /// Send the run's trace to this address instead, over OTLP/HTTP
+    /// Send the run to this address instead, over OTLP/HTTP: its trace, and what else --signals names
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
+    /// What is sent there
+    #[arg(long, value_name = "SIGNALS", value_delimiter = ',', default_value = "traces", value_parser = ["traces", "metrics", "logs"], requires = "otlp")]
+    pub signals: Vec<String>,
     /// A header for that address; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "otlp")]
     pub header: Vec<(String, String)>,
