@@ -268,6 +268,10 @@ fn an_old_run_is_exported_and_a_refusal_is_told() {
     assert!(said.stderr.contains("refused"), "{}", said.stderr);
     assert_eq!(world.run(&["export", "last", "--otlp", "nonsense"]).code, 2);
     assert_eq!(world.run(&["export", "last"]).code, 2);
+    for flag in [&["--signals", "logs"][..], &["--header", "a=b"], &["--contents"]] {
+        let said = world.run(&[&["export", "last", "file"], flag].concat());
+        assert_eq!(said.code, 2, "a file takes no {flag:?}");
+    }
 }
 
 const GATE: &str = "\

@@ -142,13 +142,13 @@ pub struct ExportArgs {
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
     /// What is sent there
-    #[arg(long, value_name = "SIGNALS", value_delimiter = ',', default_value = "traces", value_parser = ["traces", "metrics", "logs"], requires = "otlp")]
+    #[arg(long, value_name = "SIGNALS", value_delimiter = ',', default_value = "traces", value_parser = ["traces", "metrics", "logs"], requires = "otlp", conflicts_with = "file")]
     pub signals: Vec<String>,
     /// A header for that address; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "otlp")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "otlp", conflicts_with = "file")]
     pub header: Vec<(String, String)>,
     /// Send what was said as well: prompts, answers, arguments and results of tools, without known keys
-    #[arg(long, requires = "otlp")]
+    #[arg(long, requires = "otlp", conflicts_with = "file")]
     pub contents: bool,
     /// How to print what was done
     #[arg(long, value_enum, default_value_t)]
