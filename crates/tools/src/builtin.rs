@@ -95,7 +95,7 @@ impl Own {
             Err(refusal) => return Ok(failed(no_folder(asker, &refusal))),
         };
         if tool.name == convoke_model::SHELL_TOOL {
-            return self.shell.run(root, policies(server), &arguments, asker.key, cancel).await;
+            return self.shell.run(root, policies(server), &arguments, asker.trace, cancel).await;
         }
         match guard::judge(&root, policies(server), &tool.name, &arguments) {
             Ok(judgement) if judgement.verdict != Verdict::Deny => {}

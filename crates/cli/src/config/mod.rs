@@ -21,7 +21,7 @@ pub use discovery::project_root;
 pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, Layer, LayerError, Origin, Scalar};
 pub use price_list::path as price_list_path;
-pub use receivers::{Preset, Receivers, Telemetry, Topics, WebhookSettings};
+pub use receivers::{Apart, Preset, Receivers, Telemetry, Topics, WebhookSettings};
 pub use serving::Serving;
 
 use crate::args::{ColorChoice, Global};

@@ -34,13 +34,13 @@ pub trait Shell: Send + Sync {
     /// What is to be said of a command before it is run.
     fn review(&self, root: &Root, policies: &[PolicySource], arguments: &Value) -> Review;
 
-    /// Runs a command beneath a root. One that the policies deny is a result that says why.
+    /// Runs a command beneath a root, below the span of its attempt. One that the policies deny is a result that says why.
     fn run<'a>(
         &'a self,
         root: Root,
         policies: &'a [PolicySource],
         arguments: &'a Value,
-        key: &'a str,
+        trace: Option<&'a str>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>>;
 }
@@ -58,7 +58,7 @@ impl Shell for NoShell {
         _: Root,
         _: &'a [PolicySource],
         _: &'a Value,
-        _: &'a str,
+        _: Option<&'a str>,
         _: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         let why = format!("no command can be run here: {}", self.0);
@@ -90,6 +90,7 @@ impl Sandboxed {
         root: &Root,
         policies: &[PolicySource],
         arguments: &Value,
+        trace: Option<&str>,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
         let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
@@ -106,6 +107,7 @@ impl Sandboxed {
             root,
             launcher: &self.launcher,
             variables: &self.variables,
+            trace,
             confinement: confinement(root, &judgement),
             kept: usize::try_from(limits.output).unwrap_or(usize::MAX),
             stop: cancel.child_token(),
@@ -186,10 +188,10 @@ impl Shell for Sandboxed {
         root: Root,
         policies: &'a [PolicySource],
         arguments: &'a Value,
-        _key: &'a str,
+        trace: Option<&'a str>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(async move { self.perform(&root, policies, arguments, cancel).await })
+        Box::pin(async move { self.perform(&root, policies, arguments, trace, cancel).await })
     }
 }
 

@@ -21,7 +21,22 @@ fn policy(text: &str) -> Vec<PolicySource> {
 }
 
 async fn run(root: Root, arguments: Value) -> ToolResult {
-    shell().run(root, &[], &arguments, "k", CancellationToken::new()).await.unwrap()
+    shell().run(root, &[], &arguments, None, CancellationToken::new()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_command_is_handed_the_span_of_its_attempt() {
+    if !has_sandbox() {
+        return;
+    }
+    for (trace, seen) in
+        [(Some("00-1-2-01"), "TRACEPARENT=00-1-2-01\n[exit code 0]"), (None, "[exit code 1]")]
+    {
+        let (_folder, root) = world(&[]);
+        let arguments = json!({"command": "env | grep TRACEPARENT"});
+        let result = shell().run(root, &[], &arguments, trace, CancellationToken::new()).await.unwrap();
+        assert_eq!(result.text, seen);
+    }
 }
 
 /// Whether this machine has a sandbox; a test that cannot run says so.
@@ -87,7 +102,7 @@ async fn the_strictest_of_several_policies_counts() {
     assert!(matches!(review, Review::Deny { .. }), "{review:?}");
     let unknown = [PolicySource { name: "nothing".into(), text: None }];
     let arguments = json!({"command": "ls"});
-    let result = shell().run(root, &unknown, &arguments, "k", CancellationToken::new()).await.unwrap();
+    let result = shell().run(root, &unknown, &arguments, None, CancellationToken::new()).await.unwrap();
     assert_eq!(result.text, "there is no policy `nothing`");
 }
 

@@ -1,5 +1,6 @@
-//! The messages of OTLP that traces need (opentelemetry-proto 1.x, packages `trace`, `common`, `resource` and `collector.trace`).
+//! The messages of traces (packages `trace` and `collector.trace`).
 
+use super::{KeyValue, Resource, Scope};
 use prost::Message;
 
 /// `ExportTraceServiceRequest`
@@ -7,22 +8,6 @@ use prost::Message;
 pub struct Request {
     #[prost(message, repeated, tag = "1")]
     pub resource_spans: Vec<ResourceSpans>,
-}
-
-/// `ExportTraceServiceResponse`
-#[derive(Clone, PartialEq, Message)]
-pub struct Response {
-    #[prost(message, optional, tag = "1")]
-    pub partial_success: Option<PartialSuccess>,
-}
-
-/// `ExportTracePartialSuccess`
-#[derive(Clone, PartialEq, Message)]
-pub struct PartialSuccess {
-    #[prost(int64, tag = "1")]
-    pub rejected_spans: i64,
-    #[prost(string, tag = "2")]
-    pub error_message: String,
 }
 
 /// `ResourceSpans`
@@ -34,13 +19,6 @@ pub struct ResourceSpans {
     pub scope_spans: Vec<ScopeSpans>,
 }
 
-/// `Resource`
-#[derive(Clone, PartialEq, Message)]
-pub struct Resource {
-    #[prost(message, repeated, tag = "1")]
-    pub attributes: Vec<KeyValue>,
-}
-
 /// `ScopeSpans`
 #[derive(Clone, PartialEq, Message)]
 pub struct ScopeSpans {
@@ -48,15 +26,6 @@ pub struct ScopeSpans {
     pub scope: Option<Scope>,
     #[prost(message, repeated, tag = "2")]
     pub spans: Vec<Span>,
-}
-
-/// `InstrumentationScope`
-#[derive(Clone, PartialEq, Message)]
-pub struct Scope {
-    #[prost(string, tag = "1")]
-    pub name: String,
-    #[prost(string, tag = "2")]
-    pub version: String,
 }
 
 /// `Span`
@@ -104,42 +73,4 @@ pub struct Status {
     pub message: String,
     #[prost(int32, tag = "3")]
     pub code: i32,
-}
-
-/// `KeyValue`
-#[derive(Clone, PartialEq, Message)]
-pub struct KeyValue {
-    #[prost(string, tag = "1")]
-    pub key: String,
-    #[prost(message, optional, tag = "2")]
-    pub value: Option<AnyValue>,
-}
-
-/// `AnyValue`
-#[derive(Clone, PartialEq, Message)]
-pub struct AnyValue {
-    #[prost(oneof = "Any", tags = "1, 2, 3, 4, 5")]
-    pub value: Option<Any>,
-}
-
-/// `AnyValue.value`
-#[derive(Clone, PartialEq, prost::Oneof)]
-pub enum Any {
-    #[prost(string, tag = "1")]
-    Text(String),
-    #[prost(bool, tag = "2")]
-    Flag(bool),
-    #[prost(int64, tag = "3")]
-    Number(i64),
-    #[prost(double, tag = "4")]
-    Fraction(f64),
-    #[prost(message, tag = "5")]
-    List(List),
-}
-
-/// `ArrayValue`
-#[derive(Clone, PartialEq, Message)]
-pub struct List {
-    #[prost(message, repeated, tag = "1")]
-    pub values: Vec<AnyValue>,
 }

@@ -1,8 +1,8 @@
-//! Traces: the receiver that the configuration names, and the executor that gives attempts their place in a trace.
+//! Traces, metrics and logs: the receivers that the configuration names, and the executor that gives attempts their place in a trace.
 
 use super::prompts::StoredPrompts;
-use super::{client, headers, looked_up, wanted};
-use crate::config::{Preset, Telemetry};
+use super::{Receiver, client, headers, looked_up, wanted};
+use crate::config::{Apart, Preset, Telemetry};
 use crate::driving::texts;
 use crate::env;
 use convoke_agent::redaction::Scrubber;
@@ -10,27 +10,67 @@ use convoke_agent::{EngineLink, Executor};
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{Assignment, AttemptEnd, RunId};
 use convoke_telemetry::Address;
-use convoke_telemetry::otlp::{ContentsOf, Traces};
+use convoke_telemetry::otlp::{ContentsOf, Receiver as OfSignal, Signal};
 use convoke_telemetry::spans::{Contents, traceparent};
 use futures::future::BoxFuture;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The path of traces below the address of a receiver.
-const PATH: &str = "/v1/traces";
+/// A receiver with its label, or why it cannot be one.
+type Labelled = (String, Result<Receiver, String>);
 
-/// The receiver of `[telemetry]`; or why there is none.
-pub fn receiver(telemetry: &Telemetry, state: &StateDir) -> Result<Traces, String> {
+/// The receivers of `[telemetry]`.
+pub fn receivers(telemetry: &Telemetry, state: &StateDir) -> Vec<Labelled> {
+    let here = telemetry.signals.iter().map(|signal| (*signal, shared(telemetry, *signal, state)));
+    let apart = telemetry.apart.iter().map(|apart| (apart.signal, own(telemetry, apart, state)));
+    let all = here.chain(apart);
+    all.map(|(signal, found)| (label(signal), found.map(|to| Receiver::Signal(signal, to)))).collect()
+}
+
+/// Traces were there first.
+fn label(signal: Signal) -> String {
+    match signal {
+        Signal::Traces => "telemetry".to_owned(),
+        Signal::Metrics | Signal::Logs => format!("telemetry.{}", signal.word()),
+    }
+}
+
+/// The receiver of a signal at the endpoint of all.
+fn shared(telemetry: &Telemetry, signal: Signal, state: &StateDir) -> Result<OfSignal, String> {
     let (endpoint, mut given) = match telemetry.preset {
+        Some(preset) if signal != Signal::Traces => return Err(takes_traces_alone(preset, signal)),
         Some(preset) => preset_of(preset)?,
         None => (String::new(), Vec::new()),
     };
     let endpoint = telemetry.endpoint.as_deref().map(looked_up).transpose()?.unwrap_or(endpoint);
     given.extend(headers(&telemetry.headers)?);
-    let address = address(&endpoint, &given).map_err(|error| format!("`endpoint`: {error}"))?;
-    Ok(Traces {
-        name: format!("traces-{}{}", address.fingerprint(), scope(telemetry.below.as_ref())),
+    let address = Address::new(&endpoint, &given).map_err(|error| format!("`endpoint`: {error}"))?;
+    receiver(telemetry, signal, address, state)
+}
+
+fn takes_traces_alone(preset: Preset, signal: Signal) -> String {
+    let (preset, signal) = (preset.word(), signal.word());
+    format!("`{preset}` takes traces and no {signal}: name their receiver in `telemetry.{signal}.endpoint`")
+}
+
+/// The receiver that one signal has of its own.
+fn own(telemetry: &Telemetry, apart: &Apart, state: &StateDir) -> Result<OfSignal, String> {
+    let address = Address::new(&looked_up(&apart.endpoint)?, &headers(&apart.headers)?);
+    let address = address.map_err(|error| format!("`{}.endpoint`: {error}", apart.signal.word()))?;
+    receiver(telemetry, apart.signal, address, state)
+}
+
+fn receiver(
+    telemetry: &Telemetry,
+    signal: Signal,
+    address: Address,
+    state: &StateDir,
+) -> Result<OfSignal, String> {
+    let address = address.of_signal(signal);
+    let (word, scope) = (signal.word(), scope(telemetry.below.as_ref()));
+    Ok(OfSignal {
+        name: format!("{word}-{}{scope}", address.fingerprint()),
         client: client()?,
         resource: resource(&telemetry.service_name, &telemetry.attributes),
         contents: contents(telemetry.contents, state),
@@ -39,26 +79,23 @@ pub fn receiver(telemetry: &Telemetry, state: &StateDir) -> Result<Traces, Strin
     })
 }
 
-/// A receiver at an address that was typed, for one run.
-pub fn traces_to(
+/// The receiver of a signal at an address that was typed, for one run.
+pub fn receiver_at(
     url: &str,
     given: &[(String, String)],
+    signal: Signal,
     told: bool,
     state: &StateDir,
-) -> Result<Traces, String> {
-    let address = address(url, given).map_err(|error| error.to_string())?;
-    Ok(Traces {
+) -> Result<OfSignal, String> {
+    let address = Address::new(url, given).map_err(|error| error.to_string())?;
+    Ok(OfSignal {
         name: "export".to_owned(),
         client: client()?,
         resource: resource("convoke", &[]),
         contents: contents(told, state),
         wanted: wanted(None),
-        address,
+        address: address.of_signal(signal),
     })
-}
-
-fn address(url: &str, given: &[(String, String)]) -> Result<Address, convoke_telemetry::AddressError> {
-    Address::new(url, given).map(|address| address.below(PATH))
 }
 
 /// Another project is another receiver: it is told of other runs.
