@@ -11,8 +11,9 @@ use crate::reading::script::Simple;
 use crate::reading::word::Pattern;
 use crate::verdict::{Reason, Rule};
 use crate::world::{Access, Kind, Place, World};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Wrappers around wrappers.
 const DEEPEST: usize = 8;
@@ -52,14 +53,16 @@ pub struct Scene<'a> {
 
 impl Scene<'_> {
     /// Judges a simple command; its redirects are judged elsewhere.
-    pub fn call(&self, simple: &Simple) -> Said {
+    pub fn call(&self, simple: &Simple<'_>) -> Said {
         let mut said = Said::default();
         said.command.cwd = self.folder.to_owned();
-        said.command.env.extend(self.policy.environment.set.clone());
+        if !self.policy.environment.set.is_empty() {
+            said.command.env = Arc::new(self.policy.environment.set.clone());
+        }
         for (name, value) in &simple.assignments {
             self.assign(name, &value.text, &mut said);
         }
-        let words: Vec<Argument> = simple.words.iter().map(Argument::from).collect();
+        let words: Vec<Argument<'_>> = simple.words.iter().map(Argument::from).collect();
         self.unwrap(&words, &mut said);
         said
     }
@@ -73,15 +76,15 @@ impl Scene<'_> {
                 ),
             ));
         }
-        said.command.env.insert(name.to_owned(), value.to_owned());
+        Arc::make_mut(&mut said.command.env).insert(name.to_owned(), value.to_owned());
     }
 
     /// Takes wrappers off until a program is left.
-    fn unwrap(&self, words: &[Argument], said: &mut Said) {
+    fn unwrap(&self, words: &[Argument<'_>], said: &mut Said) {
         let (mut inner, mut adds_words) = (words, false);
         for _ in 0..=DEEPEST {
             let Some(program) = inner.first() else { return };
-            let name = program.text.as_str();
+            let name = program.text;
             if !self.name_is_fine(program, said) {
                 return;
             }
@@ -109,7 +112,7 @@ impl Scene<'_> {
             for (name, value) in &unwrapped.assignments {
                 self.assign(name, value, said);
                 // It is set by the wrapper itself.
-                said.command.env.remove(name);
+                Arc::make_mut(&mut said.command.env).remove(name);
             }
             for path in &unwrapped.reads {
                 self.path(path, Access::Read, said);
@@ -117,7 +120,7 @@ impl Scene<'_> {
             adds_words |= unwrapped.adds_words;
             let own = inner.len() - unwrapped.inner.len();
             if unwrapped.stays {
-                said.command.argv.extend(inner[..own].iter().map(|word| word.text.clone()));
+                said.command.argv.extend(inner[..own].iter().map(|word| word.text.to_owned()));
             }
             inner = unwrapped.inner;
         }
@@ -128,8 +131,8 @@ impl Scene<'_> {
     }
 
     /// A program is named by letters, without a folder.
-    fn name_is_fine(&self, program: &Argument, said: &mut Said) -> bool {
-        let name = program.text.as_str();
+    fn name_is_fine(&self, program: &Argument<'_>, said: &mut Said) -> bool {
+        let name = program.text;
         if program.is_pattern || name.is_empty() {
             said.reasons.push(Reason::new(
                 Rule::Complex,
@@ -199,11 +202,11 @@ impl Scene<'_> {
     }
 
     /// The program that is left.
-    fn program(&self, words: &[Argument], (key, taken): &(String, usize), adds_words: bool, said: &mut Said) {
-        let name = words[0].text.as_str();
+    fn program(&self, words: &[Argument<'_>], (key, taken): &(String, usize), adds_words: bool, said: &mut Said) {
+        let name = words[0].text;
         let trusted = self.policy.binaries.trust.iter().any(|entry| entry == name);
         if !trusted && !self.listed(key, name, said) {
-            said.command.argv.extend(words.iter().map(|word| word.text.clone()));
+            said.command.argv.extend(words.iter().map(|word| word.text.to_owned()));
             return;
         }
         if trusted || (self.policy.allows_all() && !is_known(key)) {
@@ -243,8 +246,8 @@ impl Scene<'_> {
     }
 
     /// A program of which nothing is known but that the policy lets it run.
-    fn unprofiled(&self, words: &[Argument], trusted: bool, said: &mut Said) {
-        let name = words[0].text.as_str();
+    fn unprofiled(&self, words: &[Argument<'_>], trusted: bool, said: &mut Said) {
+        let name = words[0].text;
         if !trusted && runs_others(name).is_some() {
             said.reasons.push(Reason::new(
                 Rule::Complex,
@@ -265,11 +268,11 @@ impl Scene<'_> {
         }
         said.runs_project_code = true;
         said.changes_tree = true;
-        said.command.argv.extend(words.iter().map(|word| word.text.clone()));
+        said.command.argv.extend(words.iter().map(|word| word.text.to_owned()));
         said.writes.insert(self.world.root().display().to_string());
     }
 
-    fn touched(&self, uses: &Uses, said: &mut Said) {
+    fn touched(&self, uses: &Uses<'_>, said: &mut Said) {
         for touched in &uses.touched {
             match touched {
                 Use::Path(path, access) => self.path(path, *access, said),
@@ -385,10 +388,11 @@ impl Scene<'_> {
     }
 
     /// The words of the process: patterns become names, and what the profile adds stands behind the program.
-    fn arguments(&self, words: &[Argument], uses: &Uses, said: &mut Said) {
+    fn arguments(&self, words: &[Argument<'_>], uses: &Uses<'_>, said: &mut Said) {
         let start = said.command.argv.len();
+        said.command.argv.reserve(words.len() + uses.added.len());
         for word in words {
-            match &word.pattern {
+            match word.pattern {
                 Some(pattern) if word.text.starts_with('-') => {
                     // An option whose value is a pattern: no file is named like it, so it stays as it is.
                     let names = self.world.names(Path::new(self.folder), pattern);
@@ -399,15 +403,15 @@ impl Scene<'_> {
                         );
                         said.reasons.push(Reason::new(Rule::Complex, why));
                     }
-                    said.command.argv.push(word.text.clone());
+                    said.command.argv.push(word.text.to_owned());
                 }
                 Some(pattern) => {
-                    match expand::expand(self.world, Path::new(self.folder), &word.text, pattern) {
+                    match expand::expand(self.world, Path::new(self.folder), word.text, pattern) {
                         Ok(paths) => said.command.argv.extend(paths),
-                        Err(_) => said.command.argv.push(word.text.clone()),
+                        Err(_) => said.command.argv.push(word.text.to_owned()),
                     }
                 }
-                None => said.command.argv.push(word.text.clone()),
+                None => said.command.argv.push(word.text.to_owned()),
             }
         }
         for (behind, word) in uses.added.iter().rev() {
@@ -415,9 +419,16 @@ impl Scene<'_> {
         }
     }
 
-    fn effects(&self, name: &str, uses: Uses, wrapped: bool, said: &mut Said) {
+    fn effects(&self, name: &str, uses: Uses<'_>, wrapped: bool, said: &mut Said) {
         said.reasons.extend(uses.reasons);
-        said.command.env.extend(uses.env.into_iter().collect::<BTreeMap<_, _>>());
+        match uses.env {
+            Some(variables) if said.command.env.is_empty() => said.command.env = Arc::clone(variables),
+            Some(variables) => {
+                let all = variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+                Arc::make_mut(&mut said.command.env).extend(all);
+            }
+            None => {}
+        }
         said.runs_project_code |= uses.runs_project_code;
         said.changes_tree |= uses.changes_tree;
         said.always = uses.always.filter(|_| !wrapped);
@@ -508,7 +519,7 @@ fn is_of(rule: &str, key: &str) -> bool {
 }
 
 /// Whether an argument has the name of a denied program in it, as options that run programs do.
-fn wants_more(words: &[Argument], deny: &[String]) -> bool {
+fn wants_more(words: &[Argument<'_>], deny: &[String]) -> bool {
     let names = deny.iter().filter_map(|rule| rule.split(' ').next()).filter(|name| *name != "git");
     let names: Vec<&str> = names.collect();
     let parts = words[1..]

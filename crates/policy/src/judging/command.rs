@@ -56,7 +56,7 @@ impl Policy {
         })
     }
 
-    fn script(&self, script: &Script, cwd: &Path, world: &dyn World) -> Judgement {
+    fn script(&self, script: &Script<'_>, cwd: &Path, world: &dyn World) -> Judgement {
         let mut walk = Walk {
             policy: self,
             world,
@@ -104,7 +104,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn pipeline(&mut self, pipeline: &Pipeline, folder: &str) -> End {
+    fn pipeline(&mut self, pipeline: &Pipeline<'_>, folder: &str) -> End {
         let mut end = End::Any;
         let mut commands = Vec::new();
         let alone = pipeline.commands.len() == 1;
@@ -143,7 +143,7 @@ impl Walk<'_> {
         end
     }
 
-    fn redirect(&self, redirect: &Redirect, folder: &str, said: &mut Said) {
+    fn redirect(&self, redirect: &Redirect<'_>, folder: &str, said: &mut Said) {
         let fd = |usual: u8| redirect.descriptor.unwrap_or(usual);
         let planned = match &redirect.kind {
             RedirectKind::Read(word) => self

@@ -1,7 +1,7 @@
 //! Paths: beneath the root, readable or writable by the policy, neither secret nor protected.
 
 use crate::policy::Policy;
-use crate::protected;
+use crate::protected::{self, Names};
 use crate::verdict::{Judgement, Reason, Rule};
 use crate::world::{Access, Kind, Place, World};
 use std::path::{Path, PathBuf};
@@ -50,9 +50,9 @@ pub fn judge(
     };
     by_kind(text, resolved.kind, access, &beneath)?;
     if access.changes() {
-        written(policy, text, &beneath, access)?;
+        written(policy, text, &Names::of(&beneath), access)?;
     } else if access == Access::Read {
-        read(policy, text, &beneath)?;
+        read(policy, text, &Names::of(&beneath))?;
     }
     Ok(Some(Found { beneath, kind: resolved.kind }))
 }
@@ -98,8 +98,8 @@ fn is_linked_by_tools(beneath: &Path) -> bool {
         || beneath.starts_with(".git/objects")
 }
 
-fn written(policy: &Policy, text: &str, beneath: &Path, access: Access) -> Result<(), Reason> {
-    if let Some(what) = protected::protected(beneath, access == Access::Replace) {
+fn written(policy: &Policy, text: &str, names: &Names<'_>, access: Access) -> Result<(), Reason> {
+    if let Some(what) = protected::protected_names(names, access == Access::Replace) {
         return Err(Reason::new(
             Rule::Protected,
             format!(
@@ -107,13 +107,13 @@ fn written(policy: &Policy, text: &str, beneath: &Path, access: Access) -> Resul
             ),
         ));
     }
-    if let Some(pattern) = policy.paths.protect.iter().find(|pattern| pattern.takes(beneath, true)) {
+    if let Some(pattern) = policy.paths.protect.iter().find(|pattern| pattern.takes_folded(names)) {
         return Err(Reason::new(
             Rule::Protected,
             format!("`{text}` may not be written: the policy protects `{pattern}`"),
         ));
     }
-    match policy.paths.write.iter().any(|pattern| pattern.takes(beneath, false)) {
+    match policy.paths.write.iter().any(|pattern| pattern.takes(names)) {
         true => Ok(()),
         false if policy.paths.write.is_empty() => {
             Err(Reason::new(Rule::Path, format!("`{text}` would be written, and this policy only reads")))
@@ -125,17 +125,17 @@ fn written(policy: &Policy, text: &str, beneath: &Path, access: Access) -> Resul
     }
 }
 
-fn read(policy: &Policy, text: &str, beneath: &Path) -> Result<(), Reason> {
-    if let Some(why) = protected::secret(beneath) {
+fn read(policy: &Policy, text: &str, names: &Names<'_>) -> Result<(), Reason> {
+    if let Some(why) = protected::secret_names(names) {
         return Err(Reason::new(Rule::Protected, format!("`{text}` may not be read: {why}")));
     }
-    if let Some(pattern) = policy.paths.secret.iter().find(|pattern| pattern.takes(beneath, true)) {
+    if let Some(pattern) = policy.paths.secret.iter().find(|pattern| pattern.takes_folded(names)) {
         return Err(Reason::new(
             Rule::Protected,
             format!("`{text}` may not be read: the policy keeps `{pattern}` secret"),
         ));
     }
-    match policy.paths.read.iter().any(|pattern| pattern.takes(beneath, false)) {
+    match policy.paths.read.iter().any(|pattern| pattern.takes(names)) {
         true => Ok(()),
         false => Err(Reason::new(
             Rule::Path,
