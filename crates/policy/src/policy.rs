@@ -1,5 +1,6 @@
 //! A policy as it is meant: what programs, paths, hosts, tools and variables are allowed.
 
+use crate::authority::{Actor, Named};
 use crate::judging::Host;
 use crate::reading::Caps;
 use crate::protected::Names;
@@ -28,6 +29,10 @@ pub struct Policy {
     pub limits: Limits,
     /// What becomes of what no rule allows.
     pub on_violation: OnViolation,
+    /// Another authority that is asked about everything, and the file of its rules.
+    pub authority: Option<Named>,
+    /// Who is asked about.
+    pub actor: Actor,
 }
 
 /// Programs.
@@ -114,7 +119,14 @@ impl Policy {
             environment: Environment::default(),
             limits: Limits::default(),
             on_violation: OnViolation::HardAbort,
+            authority: None,
+            actor: Actor::default(),
         }
+    }
+
+    /// The same policy, asked about what somebody does.
+    pub fn for_actor(self, actor: Actor) -> Policy {
+        Policy { actor, ..self }
     }
 
     /// Whether every program may run that no rule denies.

@@ -1,8 +1,8 @@
 //! How long a decision takes. Only when asked for: `cargo nextest run -p convoke-policy --cargo-profile dist --run-ignored only -- speed`
 
-use convoke_policy::{Lexical, Policy};
+use convoke_policy::{Lexical, Policy, Verdict};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The time within which 99 of 100 decisions on 4 KiB are made.
 const BOUND: Duration = Duration::from_micros(200);
@@ -14,15 +14,15 @@ fn commands() -> Vec<(&'static str, String)> {
     let document =
         format!("cat <<'EOF' > notes.md\n{}EOF\n", "a line of a document, as agents write them\n".repeat(94));
     let dense = (0..64).map(|at| format!("cat a{at:02}.txt b.txt c.txt src/d.rs docs/e.md f.txt g.txt h.txt"));
-    let short = (0..64).map(|_| "ls a b c d e f g");
+    let short = (0..64).map(|_| "ls a b c d e f g-of-some-length src/and-another-name/of-a-file");
     let history = (0..60).map(|at| format!("git log -n {at:02} --oneline -- src/main_file.rs b docs/e.md"));
-    let pipes = (0..21).map(|at| {
+    let pipes = (0..10).map(|at| {
         format!("grep -rn 'fn main {at}' src | grep -v tests | sort -u | head -n {at}; cat src/module_{at}.rs docs/a_page.md | wc -l; git show HEAD~{at}")
     });
     let quoted = (0..60).map(|at| format!("echo 'some words {at}' \"and others\" 'x' \"y\" 'z' 'the end of it'"));
-    let escaped = (0..60).map(|at| format!("cat a\\ file\\ {at}.txt 'b'.txt c.txt 2>/dev/null || echo no\\ such\\ file"));
-    let redirects = (0..56).map(|at| format!("sort -u notes/list_{at:02}.txt > notes/sorted_{at:02}.txt 2>&1 && wc -l notes/x.md"));
-    let outside = (0..60).map(|at| format!("cat /etc/passwd{at} ../x /root/y ../../z /a /b /c/{at} /d/e/f/g/h"));
+    let escaped = (0..31).map(|at| format!("cat a\\ file\\ {at}.txt 'b'.txt c.txt 2>/dev/null || echo no\\ such\\ file, as was said before in the text of the task"));
+    let redirects = (0..31).map(|at| format!("sort -u notes/list_{at:02}.txt > notes/sorted_{at:02}.txt 2>&1 && wc -l notes/a_longer_name.md notes/another_one_{at}.md notes/list_{at}.md"));
+    let outside = (0..8).map(|at| format!("cat /etc/passwd{at} ../x /root/y ../../z /a /b /c/{at} /d/e/f/g/h"));
     let unknown = (0..60).map(|at| format!("frobnicate --level={at} --quickly input.txt output.txt and more"));
     let names = (0..200).map(|at| format!("src/module_{at:03}.rs"));
     vec![
@@ -48,6 +48,21 @@ fn commands() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The time for which this thread was computing: what other programs of the machine do is not in it.
+fn worked() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(now).expect("it is past its beginning")
+}
+
+/// A shape that ends otherwise is not measured as what its name says.
+fn expected(name: &str) -> Verdict {
+    match name {
+        "too many" | "too many words" => Verdict::Deny,
+        "complex" | "outside" | "unknown" | "wildcards" => Verdict::Ask,
+        _ => Verdict::Allow,
+    }
+}
+
 #[test]
 #[ignore = "a measurement, of the optimised program"]
 fn a_decision_takes_less_than_a_fifth_of_a_millisecond() {
@@ -55,11 +70,13 @@ fn a_decision_takes_less_than_a_fifth_of_a_millisecond() {
     let world = Lexical::new("/w/repo");
     let mut figures = Vec::new();
     for (name, command) in commands() {
+        let verdict = policy.judge(&command, Path::new("/w/repo"), &world).verdict;
+        assert_eq!(verdict, expected(name), "{name}");
         let mut times: Vec<Duration> = (0..2_000)
             .map(|_| {
-                let begin = Instant::now();
+                let begin = worked();
                 std::hint::black_box(policy.judge(&command, Path::new("/w/repo"), &world));
-                begin.elapsed()
+                worked() - begin
             })
             .collect();
         times.sort();

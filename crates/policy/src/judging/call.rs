@@ -1,7 +1,9 @@
 //! One call of a program: wrappers taken off, rules asked, arguments told apart, everything it touches judged.
 
 use super::address::parse_address;
+use super::listed::{Listed, is_of};
 use super::{expand, place};
+use crate::authority::{Action, Question, Resource};
 use crate::plan::PlannedCommand;
 use crate::policy::Policy;
 use crate::profile::uses::{Use, Uses};
@@ -37,6 +39,24 @@ pub struct Said {
     pub enters: Option<(String, bool)>,
     /// Whether it always ends alike.
     pub always: Option<bool>,
+    /// The name by which the program has its rule.
+    pub key: String,
+    /// What another authority is asked about it.
+    pub questions: Vec<Question>,
+}
+
+impl Said {
+    fn asks(&mut self, policy: &Policy, resource: impl FnOnce() -> Resource, access: Option<Access>) {
+        if policy.authority.is_some() {
+            let action = Action::Command(self.key.clone());
+            self.questions.push(Question { action, resource: resource(), access });
+        }
+    }
+
+    /// Another authority is asked about a path.
+    pub fn asks_about_path(&mut self, policy: &Policy, beneath: &Path, access: Access) {
+        self.asks(policy, || Resource::Path(beneath.to_string_lossy().into_owned()), Some(access));
+    }
 }
 
 /// What is known where a call stands.
@@ -45,6 +65,8 @@ pub struct Scene<'a> {
     pub policy: &'a Policy,
     /// The disk.
     pub world: &'a dyn World,
+    /// The programs of the rules.
+    pub listed: &'a Listed<'a>,
     /// The working directory.
     pub folder: &'a str,
     /// Whether an earlier command of the text may have put other files in their places.
@@ -89,6 +111,8 @@ impl Scene<'_> {
                 return;
             }
             let key = key(inner);
+            said.key.clone_from(&key.0);
+            said.asks(self.policy, || Resource::Tool("shell".to_owned()), None);
             if self.denied(&key.0, name, said) {
                 return;
             }
@@ -150,11 +174,11 @@ impl Scene<'_> {
             ));
             return false;
         }
-        if name.contains('/') && !self.policy.binaries.allow.iter().any(|entry| entry == name) {
+        if name.contains('/') && !self.listed.takes(name) {
             // A deny rule holds for the program wherever it is.
             let base = name.rsplit('/').next().unwrap_or(name);
             self.denied(base, base, said);
-            let rule = if self.policy.allows_all() { Rule::Complex } else { Rule::Program };
+            let rule = if self.listed.all { Rule::Complex } else { Rule::Program };
             said.reasons.push(Reason::new(
                 rule,
                 format!(
@@ -168,13 +192,7 @@ impl Scene<'_> {
 
     /// Deny rules, however the program is spelled.
     fn denied(&self, key: &str, name: &str, said: &mut Said) -> bool {
-        let base = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
-        let key = key.to_ascii_lowercase();
-        let takes = |rule: &&String| {
-            let rule = rule.to_ascii_lowercase();
-            rule == base || is_of(&rule, &key)
-        };
-        let Some(rule) = self.policy.binaries.deny.iter().find(takes) else { return false };
+        let Some(rule) = self.listed.denies(key, name) else { return false };
         said.reasons
             .push(Reason::new(Rule::Denied, format!("`{name}` is denied by `binaries.deny: {rule}`")));
         true
@@ -182,10 +200,10 @@ impl Scene<'_> {
 
     /// Whether the policy lists a program.
     fn listed(&self, key: &str, name: &str, said: &mut Said) -> bool {
-        let allow = &self.policy.binaries.allow;
-        if self.policy.allows_all() || allow.iter().any(|entry| entry == name || is_of(entry, key)) {
+        if self.listed.all || self.listed.takes(name) || self.listed.takes(key) {
             return true;
         }
+        let allow = &self.policy.binaries.allow;
         let known: Vec<&str> = allow.iter().map(String::as_str).filter(|entry| is_of(name, entry)).collect();
         let advice = match (known.is_empty(), runs_others(name)) {
             (false, _) => format!("; allowed: {}", known.join(", ")),
@@ -209,16 +227,16 @@ impl Scene<'_> {
             said.command.argv.extend(words.iter().map(|word| word.text.to_owned()));
             return;
         }
-        if trusted || (self.policy.allows_all() && !is_known(key)) {
+        if trusted || (self.listed.all && !is_known(key)) {
             self.unprofiled(words, trusted, said);
             return;
         }
-        if self.policy.allows_all() && wants_more(words, &self.policy.binaries.deny) {
+        if self.listed.all && wants_more(words, &self.policy.binaries.deny) {
             said.reasons
                 .push(Reason::new(Rule::Argument, format!("`{name}` is given the name of a denied program")));
         }
         let uses = examine(key, &words[*taken..], *taken);
-        if self.policy.allows_all() && !self.policy.binaries.deny.is_empty() && uses.runs_project_code {
+        if self.listed.all && !self.policy.binaries.deny.is_empty() && uses.runs_project_code {
             said.reasons.push(Reason::new(
                 Rule::Complex,
                 format!("`{name}` runs code of the project, in which a denied program may be hidden; list `{key}` by name to allow it"),
@@ -296,6 +314,7 @@ impl Scene<'_> {
                         format!("an earlier command may put something else at `{text}`; run this in a command of its own"),
                     ));
                 }
+                said.asks_about_path(self.policy, &found.beneath, access);
                 if access.changes() {
                     said.writes.insert(self.world.root().join(&found.beneath).display().to_string());
                 }
@@ -328,6 +347,10 @@ impl Scene<'_> {
                 format!("`{text}` is a path with conditions of git; write the path"),
             ));
             return;
+        }
+        if plain.len() > expand::LONGEST && plain.contains(['*', '?', '[']) {
+            let why = format!("`{text}` is a pattern that is longer than any that is looked up; name the files");
+            return said.reasons.push(Reason::new(Rule::Argument, why));
         }
         let pattern = Pattern::of_text(plain);
         if !pattern.is_literal() && text == plain {
@@ -370,6 +393,7 @@ impl Scene<'_> {
                 format!("`{text}` is no address that may be reached: {why}"),
             )),
             Ok(host) if self.policy.hosts.contains(&host) => {
+                said.asks(self.policy, || Resource::Host(host.clone()), None);
                 said.hosts.insert(host.to_string());
             }
             Ok(host) => {
@@ -511,11 +535,6 @@ fn lexical(path: &Path) -> std::path::PathBuf {
         }
     }
     clean
-}
-
-/// Whether a key is the rule, or a sub-command of it: `git` takes `git push`.
-fn is_of(rule: &str, key: &str) -> bool {
-    key == rule || key.strip_prefix(rule).is_some_and(|rest| rest.starts_with(' '))
 }
 
 /// Whether an argument has the name of a denied program in it, as options that run programs do.

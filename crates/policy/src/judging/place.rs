@@ -1,5 +1,6 @@
 //! Paths: beneath the root, readable or writable by the policy, neither secret nor protected.
 
+use crate::authority::{Action, Question, Resource};
 use crate::policy::Policy;
 use crate::protected::{self, Names};
 use crate::verdict::{Judgement, Reason, Rule};
@@ -50,6 +51,7 @@ pub fn judge(
     };
     by_kind(text, resolved.kind, access, &beneath)?;
     if access.changes() {
+        through_folders(world, folder, text)?;
         written(policy, text, &Names::of(&beneath), access)?;
     } else if access == Access::Read {
         read(policy, text, &Names::of(&beneath))?;
@@ -96,6 +98,21 @@ fn by_kind(text: &str, kind: Kind, access: Access, beneath: &Path) -> Result<(),
 fn is_linked_by_tools(beneath: &Path) -> bool {
     beneath.iter().any(|name| name == "node_modules" || name == "target" || name == ".venv")
         || beneath.starts_with(".git/objects")
+}
+
+/// What makes folders on its way (`mkdir -p`) makes `new` of `new/../x` as well, which the resolved path does not name.
+fn through_folders(world: &dyn World, folder: &Path, text: &str) -> Result<(), Reason> {
+    let ups = text.match_indices("/..").filter(|(at, _)| matches!(text.as_bytes().get(at + 3), None | Some(b'/')));
+    let ups = ups.map(|(at, _)| &text[..at]);
+    for before in ups.filter(|before| before.split('/').any(|name| !matches!(name, "" | "." | ".."))) {
+        if world.resolve(&folder.join(before), Access::Look).kind != Kind::Folder {
+            return Err(Reason::new(
+                Rule::Path,
+                format!("`{text}` goes up behind `{before}`, which is no folder; write the path without `..`"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn written(policy: &Policy, text: &str, names: &Names<'_>, access: Access) -> Result<(), Reason> {
@@ -148,8 +165,25 @@ impl Policy {
     /// May a tool read or write this path? Relative paths are seen from the root.
     pub fn judge_path(&self, path: &Path, access: Access, world: &dyn World) -> Judgement {
         let text = path.to_string_lossy();
-        let reason = form(&text).or_else(|| judge(self, world, world.root(), &text, access).err());
-        Judgement::from_reasons(reason.into_iter().collect(), self.on_violation, None)
+        let judged = match form(&text) {
+            Some(reason) => Err(reason),
+            None => judge(self, world, world.root(), &text, access),
+        };
+        let (found, mut reasons) = match judged {
+            Ok(found) => (found, Vec::new()),
+            Err(reason) => (None, vec![reason]),
+        };
+        let opinions = match (&self.authority, found) {
+            (Some(authority), Some(Found { beneath, .. })) => {
+                let usual = if access.changes() { "write_file" } else { "read_file" };
+                let tool = self.actor.tool.as_deref().unwrap_or(usual);
+                let resource = Resource::Path(beneath.to_string_lossy().into_owned());
+                let question = Question { action: Action::Tool(tool.to_owned()), resource, access: Some(access) };
+                authority.ask(&self.actor, vec![question], &mut reasons)
+            }
+            _ => Vec::new(),
+        };
+        self.concluded(Judgement { opinions, ..Judgement::from_reasons(reasons, self.on_violation, None) })
     }
 }
 
