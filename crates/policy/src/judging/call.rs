@@ -13,7 +13,7 @@ use crate::reading::script::Simple;
 use crate::reading::word::Pattern;
 use crate::verdict::{Reason, Rule};
 use crate::world::{Access, Kind, Place, World};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,6 +43,8 @@ pub struct Said {
     pub key: String,
     /// What another authority is asked about it.
     pub questions: Vec<Question>,
+    /// What patterns stand for, in the order in which they were looked up: the words of the process need them once more.
+    expanded: VecDeque<(String, Result<Vec<String>, Reason>)>,
 }
 
 impl Said {
@@ -332,10 +334,12 @@ impl Scene<'_> {
     }
 
     fn pattern(&self, text: &str, pattern: &Pattern, access: Access, said: &mut Said) {
-        match expand::expand(self.world, Path::new(self.folder), text, pattern) {
-            Err(reason) => said.reasons.push(reason),
+        let expanded = expand::expand(self.world, Path::new(self.folder), text, pattern);
+        match &expanded {
+            Err(reason) => said.reasons.push(reason.clone()),
             Ok(paths) => paths.iter().for_each(|path| self.path(path, access, said)),
         }
+        said.expanded.push_back((text.to_owned(), expanded));
     }
 
     /// A path of git: wildcards are git's own, `:` begins something else.
@@ -430,7 +434,10 @@ impl Scene<'_> {
                     said.command.argv.push(word.text.to_owned());
                 }
                 Some(pattern) => {
-                    match expand::expand(self.world, Path::new(self.folder), word.text, pattern) {
+                    let known = said.expanded.pop_front_if(|(text, _)| text == word.text);
+                    let expanded = known.map(|(_, expanded)| expanded);
+                    let expand = || expand::expand(self.world, Path::new(self.folder), word.text, pattern);
+                    match expanded.unwrap_or_else(expand) {
                         Ok(paths) => said.command.argv.extend(paths),
                         Err(_) => said.command.argv.push(word.text.to_owned()),
                     }
