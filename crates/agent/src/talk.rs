@@ -316,8 +316,13 @@ impl Talk<'_> {
             remembered: &self.assignment.remembered,
             was_cut_off: going.was_cut_off,
         };
-        let Looks { clearances, asked, remembered, notes } =
+        let Looks { clearances, asked, remembered, notes, end } =
             approver.look(going.conversation.calls(), premise.offer, &going.conversation).await;
+        if let Some(violation) = end {
+            let message = violation.message.clone();
+            self.link.report(Report::Noted { code: "security_violation", message });
+            return Err(self.named(violation));
+        }
         if asked.is_empty() {
             going.conversation.rule(remembered);
             going.clearances = Some(clearances);

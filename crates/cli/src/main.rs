@@ -3,6 +3,7 @@
 mod args;
 mod caller;
 mod cassette;
+mod cedar;
 mod changes;
 mod clock;
 mod commands;

@@ -65,6 +65,7 @@ mod stealing;
 mod stored;
 mod storm;
 mod support;
+mod surface;
 mod swarm;
 mod telling;
 mod terminal;

@@ -162,7 +162,7 @@ pub fn resume_run(
     if !cassette.is_replay() {
         tell_differences(console, &started, &prompts_went, &plan);
     }
-    let equipment = Equipment::for_plan(&plan, &cassette, &console.config.sandbox)?;
+    let equipment = Equipment::for_plan(&plan, &cassette, &console.config)?;
     cassette.announcement().iter().for_each(|words| console.say(words));
     let flags = &RunFlags { share: flags.share || is_shared(&started), ..flags.clone() };
     failpoint!("resume.admitted");

@@ -116,6 +116,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("sandbox.readable", Kind::List),
     ("sandbox.writable", Kind::List),
     ("project.context", Kind::Path),
+    ("policy", Kind::Text),
     ("approvals.level", Kind::OneOf(ApprovalLevel::WORDS)),
     ("approvals.tools", Kind::List),
     ("approvals.within", Kind::Age),

@@ -12,11 +12,12 @@ mod pipeline;
 mod sinks;
 mod world;
 
+use super::rulebook::Held;
 use crate::environment::Environment;
 use crate::mcp::content::failed;
 use convoke_agent::{Review, ToolResult};
 use convoke_files::Root;
-use convoke_model::{Class, Failure, PolicySource};
+use convoke_model::{Class, Failure};
 use convoke_policy::{Judgement, Verdict};
 use convoke_process::{Launcher, OnDrop};
 use convoke_sandbox::{Confinement, Ground, Network};
@@ -32,13 +33,13 @@ use tokio_util::sync::CancellationToken;
 /// Judges and runs commands.
 pub trait Shell: Send + Sync {
     /// What is to be said of a command before it is run.
-    fn review(&self, root: &Root, policies: &[PolicySource], arguments: &Value) -> Review;
+    fn review(&self, root: &Root, held: &Held, arguments: &Value) -> Review;
 
     /// Runs a command beneath a root, below the span of its attempt. One that the policies deny is a result that says why.
     fn run<'a>(
         &'a self,
         root: Root,
-        policies: &'a [PolicySource],
+        held: &'a Held,
         arguments: &'a Value,
         trace: Option<&'a str>,
         cancel: CancellationToken,
@@ -49,14 +50,14 @@ pub trait Shell: Send + Sync {
 pub struct NoShell(pub String);
 
 impl Shell for NoShell {
-    fn review(&self, _: &Root, _: &[PolicySource], _: &Value) -> Review {
+    fn review(&self, _: &Root, _: &Held, _: &Value) -> Review {
         Review::Allow
     }
 
     fn run<'a>(
         &'a self,
         _: Root,
-        _: &'a [PolicySource],
+        _: &'a Held,
         _: &'a Value,
         _: Option<&'a str>,
         _: CancellationToken,
@@ -88,13 +89,13 @@ impl Sandboxed {
     async fn perform(
         &self,
         root: &Root,
-        policies: &[PolicySource],
+        held: &Held,
         arguments: &Value,
         trace: Option<&str>,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
         let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
-        let Judged { judgement, limits, .. } = match judge::judge(root, policies, command) {
+        let Judged { judgement, limits, .. } = match judge::judge(root, held, command) {
             Ok(judged) => judged,
             Err(why) => return Ok(failed(why)),
         };
@@ -159,15 +160,16 @@ pub(super) fn reasons(judgement: &Judgement) -> String {
 }
 
 impl Shell for Sandboxed {
-    fn review(&self, root: &Root, policies: &[PolicySource], arguments: &Value) -> Review {
+    fn review(&self, root: &Root, held: &Held, arguments: &Value) -> Review {
         let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
         // What cannot be judged is refused when it is called, with the reason.
-        let Ok(Judged { judgement, names, .. }) = judge::judge(root, policies, command) else {
+        let Ok(Judged { judgement, names, .. }) = judge::judge(root, held, command) else {
             return Review::Allow;
         };
         let reason = format!("policy {names}: {}", reasons(&judgement));
         match judgement.verdict {
             Verdict::Allow => Review::Allow,
+            Verdict::Deny if judgement.aborts => Review::End { reason },
             Verdict::Deny => Review::Deny { reason },
             Verdict::Ask => Review::Ask {
                 action: match &judgement.plan {
@@ -186,12 +188,12 @@ impl Shell for Sandboxed {
     fn run<'a>(
         &'a self,
         root: Root,
-        policies: &'a [PolicySource],
+        held: &'a Held,
         arguments: &'a Value,
         trace: Option<&'a str>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(async move { self.perform(&root, policies, arguments, trace, cancel).await })
+        Box::pin(async move { self.perform(&root, held, arguments, trace, cancel).await })
     }
 }
 

@@ -220,7 +220,7 @@ impl Runner<'_> {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(self.environment());
         command.envs(self.trace.map(|trace| (TRACEPARENT, trace)));
-        command.envs(&planned.env).current_dir(self.root.path().join(found.place.as_str()));
+        command.envs(planned.env.iter()).current_dir(self.root.path().join(found.place.as_str()));
         command.stdin(if is_fed { Stdio::piped() } else { Stdio::null() });
         let cancelled = self.stop.cancelled();
         let started = self.launcher.start_confined(command, &self.confinement, None, cancelled, |_| {}).await;
