@@ -17,6 +17,7 @@ mod escaping;
 mod following;
 mod front;
 mod host;
+pub mod looking;
 mod page;
 mod settings;
 mod shapes;

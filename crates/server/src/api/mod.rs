@@ -20,6 +20,7 @@ mod waits;
 
 pub(crate) use at::RunAt;
 pub(crate) use stream::Streams;
+pub(crate) use task::detail_of as task_detail;
 
 use crate::access::{Names, Tokens};
 use crate::error::{ApiError, ErrorBody};

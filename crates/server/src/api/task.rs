@@ -54,6 +54,15 @@ pub(crate) async fn task(
     Ok(Json(waiting(move || detail(&hub, &follower, &which)).await?))
 }
 
+/// One task as it stands now. Waits for the disk.
+pub(crate) fn detail_of(
+    hub: &Arc<Hub>,
+    follower: &Arc<Follower>,
+    task: &TaskId,
+) -> Result<TaskDetail, ApiError> {
+    detail(hub, follower, &Which { task: task.to_string(), at: None })
+}
+
 fn detail(hub: &Arc<Hub>, follower: &Arc<Follower>, which: &Which) -> Result<TaskDetail, ApiError> {
     let id = TaskId(which.task.as_str().into());
     let unknown = || ApiError::not_found(format!("run `{}` has no task `{id}`", follower.run));

@@ -23,7 +23,7 @@ pub(crate) struct TasksBody {
 
 /// One task.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct TaskRowBody {
+pub struct TaskRowBody {
     pub task: String,
     /// The node of the graph that it belongs to.
     pub node: String,
@@ -70,7 +70,7 @@ pub(crate) struct TaskRowBody {
 
 impl TaskRowBody {
     /// Of a row, and of what its task was heard to do; where no process drives the run, nothing runs.
-    pub fn of(picture: &Picture, place: usize, row: &Row, live: bool, heard: Option<&Heard>) -> TaskRowBody {
+    pub(crate) fn of(picture: &Picture, place: usize, row: &Row, live: bool, heard: Option<&Heard>) -> TaskRowBody {
         let (task, state) = (&row.task, &picture.state);
         let standing = match row.standing {
             Standing::Running if !live && row.attempts > 0 => Standing::Interrupted,
@@ -111,7 +111,7 @@ pub(crate) fn millis(time: Duration) -> u64 {
 
 /// Everything about one task.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct TaskDetail {
+pub struct TaskDetail {
     #[serde(flatten)]
     pub row: TaskRowBody,
     /// Each attempt.
@@ -144,7 +144,7 @@ pub(crate) struct TaskDetail {
 
 /// One attempt.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct AttemptBody {
+pub struct AttemptBody {
     pub number: u32,
     #[schema(value_type = u64)]
     pub started: Timestamp,
@@ -161,13 +161,13 @@ pub(crate) struct AttemptBody {
 
 /// What an attempt was asked.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct PromptBody {
+pub struct PromptBody {
     pub parts: Vec<PromptPart>,
 }
 
 /// A part of it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct PromptPart {
+pub struct PromptPart {
     pub name: String,
     pub text: String,
     /// Characters that were left out.
@@ -177,7 +177,7 @@ pub(crate) struct PromptPart {
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct MessageBody {
+pub struct MessageBody {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
     pub text: Option<String>,
@@ -194,14 +194,14 @@ pub(crate) struct MessageBody {
 
 /// What a task comes from.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct CauseBody {
+pub struct CauseBody {
     pub text: String,
     pub task: Option<String>,
 }
 
 /// Something that a task waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct WaitsFor {
+pub struct WaitsFor {
     pub text: String,
     /// Who holds it, those first that have held it longest.
     pub holders: Vec<HolderOf>,
@@ -212,7 +212,7 @@ pub(crate) struct WaitsFor {
 
 /// Something that holds what is waited for.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct HolderOf {
+pub struct HolderOf {
     pub run: Option<String>,
     /// Null where the run has not told it.
     pub task: Option<String>,
@@ -222,7 +222,7 @@ pub(crate) struct HolderOf {
 
 /// A decision.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct DecisionBody {
+pub struct DecisionBody {
     pub chosen: String,
     pub reason: String,
     #[schema(value_type = u64)]
