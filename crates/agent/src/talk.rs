@@ -253,7 +253,9 @@ impl Talk<'_> {
     async fn converse(&self, premise: &Premise<'_>, going: &mut Going<'_>, heard: &Heard<'_>) -> Closing {
         let mut models =
             Models::new(self.call, self.contract, &self.assignment.step, self.assignment.attempt);
+        let mut told = 0;
         loop {
+            self.listen(premise, going, &mut told);
             for Note { code, message } in going.conversation.take_notes() {
                 self.link.report(Report::Noted { code, message });
             }
@@ -287,6 +289,21 @@ impl Talk<'_> {
                 }
             }
             going.was_cut_off = false;
+        }
+    }
+
+    /// Hears what people have said to the task, and says how much of it was heard.
+    fn listen(&self, premise: &Premise<'_>, going: &mut Going<'_>, told: &mut usize) {
+        let since = self.link.guidance();
+        if since.is_empty() && self.assignment.guidance.is_empty() {
+            return;
+        }
+        let said: Vec<String> = self.assignment.guidance.iter().cloned().chain(since).collect();
+        going.conversation.listen(premise, &said);
+        let count = going.conversation.guidance_heard();
+        if count > *told {
+            self.link.report(Report::GuidanceHeard { count });
+            *told = count;
         }
     }
 

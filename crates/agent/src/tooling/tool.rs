@@ -281,6 +281,7 @@ mod tests {
             cut_off: 0,
             known_results: Vec::new(),
             remembered: Vec::new(),
+            guidance: Vec::new(),
             workspace: None,
             contract: None,
         };
