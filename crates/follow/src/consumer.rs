@@ -23,6 +23,9 @@ pub trait Consumer: Send + 'static {
         run: &'a RunId,
         items: &'a [Self::Item],
     ) -> BoxFuture<'a, Result<Delivered, Undelivered>>;
+
+    /// A run is gone: removed by a person or by retention. A receiver that holds a copy of it forgets it.
+    fn forget(&mut self, _run: &RunId) {}
 }
 
 /// What is made of one run. The same events give the same items, with the same ids.

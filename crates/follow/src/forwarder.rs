@@ -189,6 +189,7 @@ impl<C: Consumer> Forwarder<C> {
     fn forget(&mut self, gone: Vec<Gone>) -> Result<(), Error> {
         for Gone { run, undelivered } in gone {
             self.tails.remove(&run);
+            self.consumer.forget(&run);
             self.cursors.forget(&run, undelivered)?;
         }
         Ok(())
@@ -219,6 +220,11 @@ impl<C: Consumer> Forwarder<C> {
             surplus -= usize::from(goes);
             !goes
         });
+    }
+
+    /// The receiver.
+    pub fn consumer(&self) -> &C {
+        &self.consumer
     }
 
     /// How far a run was delivered.
