@@ -35,10 +35,14 @@ mod hands;
 mod kill;
 mod kill_goal;
 mod kill_pipeline;
+#[cfg(feature = "knowledge")]
+mod knowledge;
 mod limits;
 mod long_conversation;
 mod manifests;
 mod merging;
+#[cfg(feature = "knowledge")]
+mod organisation;
 mod orphans;
 mod ownership;
 mod personas;

@@ -36,3 +36,4 @@ pub mod worker;
 mod error;
 
 pub use error::Error;
+pub use oxrdf::{Quad, Triple};

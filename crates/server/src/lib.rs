@@ -27,6 +27,5 @@ pub use error::ServeError;
 pub use front::Server;
 pub use host::{
     Answering, Finding, Given, Host, Launch, Refusal, RefusalKind, StartOptions, Subject, WorkflowFile,
-    WorkflowInput,
-};
+    WorkflowInput, SparqlAnswer};
 pub use settings::{Metrics, Settings, Tls};

@@ -10,6 +10,7 @@
 mod arguments;
 mod edit;
 mod guard;
+mod knowledge;
 mod list;
 mod numbered;
 mod patch;
@@ -32,6 +33,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
+pub use knowledge::{Graph, GraphScope};
 pub use shell::{NoShell, Sandboxed, Shell};
 
 /// Our own tools, in front of those of servers.
@@ -47,6 +49,8 @@ pub(crate) struct Own {
     /// Places that no tool reads or writes: the engine's state.
     hidden: OnceLock<Vec<PathBuf>>,
     shell: Arc<dyn Shell>,
+    /// Answers queries over the graph of runs.
+    graph: OnceLock<Arc<dyn Graph>>,
 }
 
 /// One call, with what it needs.
@@ -62,13 +66,20 @@ type Done = Result<String, String>;
 impl Hands {
     /// Tools beneath a folder, in front of others. Commands are run by `shell`.
     pub fn new(inner: Arc<dyn Toolbox>, folder: PathBuf, shell: Arc<dyn Shell>) -> Hands {
-        Hands { inner, own: Arc::new(Own { folder, hidden: OnceLock::new(), shell }) }
+        Hands { inner, own: Arc::new(Own { folder, hidden: OnceLock::new(), shell, graph: OnceLock::new() }) }
     }
 
     /// Keeps these places out of reach. Only what is said first counts.
     pub fn hide(&self, places: impl IntoIterator<Item = PathBuf>) {
         let real = places.into_iter().map(|place| place.canonicalize().unwrap_or(place));
         let _ = self.own.hidden.set(real.collect());
+    }
+}
+
+impl Hands {
+    /// Answers queries over the graph of runs by this. Only what is said first counts.
+    pub fn ask_by(&self, graph: Arc<dyn Graph>) {
+        let _ = self.own.graph.set(graph);
     }
 }
 
@@ -90,6 +101,13 @@ impl Own {
             Ok(arguments) => arguments,
             Err(refused) => return Ok(refused),
         };
+        if tool.name == convoke_model::KNOWLEDGE_TOOL {
+            return tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(trouble::cancelled(&tool.server, &tool.name)),
+                answered = knowledge::query(self.graph.get().map(|graph| &**graph), &arguments) => answered,
+            };
+        }
         let root = match self.root(asker) {
             Ok(root) => root,
             Err(refusal) => return Ok(failed(no_folder(asker, &refusal))),
@@ -214,6 +232,9 @@ impl Toolbox for Hands {
             else {
                 return Review::Allow;
             };
+            if tool.name == convoke_model::KNOWLEDGE_TOOL {
+                return Review::Allow;
+            }
             match tool.name == convoke_model::SHELL_TOOL {
                 true => self.own.shell.review(&root, policies(server), &arguments),
                 false => guard::review(&root, policies(server), &tool.name, &arguments),

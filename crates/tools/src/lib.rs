@@ -19,7 +19,7 @@ mod silence;
 mod surviving;
 
 pub use beside::start_beside;
-pub use builtin::{Hands, NoShell, Sandboxed, Shell};
+pub use builtin::{Graph, GraphScope, Hands, NoShell, Sandboxed, Shell};
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
 pub use convoke_process::{

@@ -55,3 +55,6 @@ pub fn ontology() -> Vec<Triple> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod tests;

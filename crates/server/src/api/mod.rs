@@ -12,6 +12,7 @@ mod inbox;
 mod query;
 mod runs;
 mod session;
+mod sparql;
 mod stream;
 mod task;
 mod tasks;
@@ -100,6 +101,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(act::guide))
         .routes(routes!(act::answer))
         .routes(routes!(act::answers))
+        .routes(routes!(sparql::sparql, sparql::sparql_in_body))
         .routes(routes!(stream::stream))
         .routes(routes!(stream::subscribe))
 }
