@@ -12,6 +12,8 @@ mod files;
 mod format;
 mod goal;
 mod inspecting;
+#[cfg(feature = "knowledge")]
+mod knowledge;
 mod policy;
 mod prices;
 mod running;
@@ -26,6 +28,11 @@ pub use goal::{GoalArgs, GoalBounds, GuideArgs};
 pub use inspecting::{
     DiffArgs, EventsArgs, ExportArgs, ImportArgs, PruneArgs, RepairArgs, ReplayArgs, RunsArgs, ShowArgs,
     VerifyArgs,
+};
+#[cfg(feature = "knowledge")]
+pub use knowledge::{
+    AskArgs, GraphFormat, KnowledgeCommand, KnowledgeExportArgs, OrgCheckArgs, OrgCommand, OrgPlanArgs, OrgShowArgs,
+    QueryArgs, RebuildArgs, TableFormat,
 };
 pub use policy::{PolicyArgs, PolicyCheckArgs, PolicyCommand};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
@@ -202,6 +209,14 @@ pub enum Command {
     Prices(PricesArgs),
     /// Say what a policy allows: whether a command may run, and what it would do
     Policy(PolicyArgs),
+    /// Look at a file that describes an organisation, or find what is wrong with it
+    #[cfg(feature = "knowledge")]
+    #[command(subcommand)]
+    Org(OrgCommand),
+    /// Ask what was ever run: where answers come from, what roles cost, what fails
+    #[cfg(feature = "knowledge")]
+    #[command(subcommand)]
+    Knowledge(KnowledgeCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -36,11 +36,15 @@ mod hands;
 mod kill;
 mod kill_goal;
 mod kill_pipeline;
+#[cfg(feature = "knowledge")]
+mod knowledge;
 mod limits;
 mod long_conversation;
 mod manifests;
 mod merging;
 mod offline;
+#[cfg(feature = "knowledge")]
+mod organisation;
 mod orphans;
 mod ownership;
 mod personas;

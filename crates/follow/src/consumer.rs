@@ -29,6 +29,9 @@ pub trait Consumer: Send + 'static {
     fn deliver_totals(&mut self, _urgency: Urgency) -> BoxFuture<'_, Result<Totals, Undelivered>> {
         Box::pin(std::future::ready(Ok(Totals::default())))
     }
+
+    /// A run is gone: removed by a person or by retention. A receiver that holds a copy of it forgets it.
+    fn forget(&mut self, _run: &RunId) {}
 }
 
 /// Whether there is another time to deliver totals.

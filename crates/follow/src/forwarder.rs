@@ -217,6 +217,7 @@ impl<C: Consumer> Forwarder<C> {
     fn forget(&mut self, gone: Vec<Gone>) -> Result<(), Error> {
         for Gone { run, undelivered } in gone {
             self.tails.remove(&run);
+            self.consumer.forget(&run);
             self.cursors.forget(&run, undelivered)?;
         }
         Ok(())
@@ -247,6 +248,11 @@ impl<C: Consumer> Forwarder<C> {
             surplus -= usize::from(goes);
             !goes
         });
+    }
+
+    /// The receiver.
+    pub fn consumer(&self) -> &C {
+        &self.consumer
     }
 
     /// How far a run was delivered.

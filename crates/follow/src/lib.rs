@@ -29,7 +29,7 @@ mod tail;
 
 pub use background::Following;
 pub use consumer::{Consumer, Delivered, Fold, Standing, Totals, Undelivered, Urgency};
-pub use cursors::{Account, account, accounts};
+pub use cursors::{Account, Cursors, account, accounts};
 pub use error::Error;
 pub use forwarder::{Forwarder, Pass, Since};
 pub use lease::Lease;

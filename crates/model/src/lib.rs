@@ -8,6 +8,7 @@ mod ask;
 mod assignment;
 mod blocked;
 mod child;
+pub mod citations;
 mod effect;
 mod event;
 mod failure;

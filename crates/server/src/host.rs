@@ -38,12 +38,23 @@ pub trait Host: Send + Sync + 'static {
     fn guide(&self, run: &RunId, task: Option<&TaskId>, text: &str, by: &str) -> Result<(), Refusal>;
     /// Changes a limit of the machine; what it was.
     fn set_limit(&self, name: &str, value: u32, by: &str) -> Result<u32, Refusal>;
+    /// Answers a SPARQL query over the graph of runs, in a format that the caller accepts.
+    fn sparql(&self, query: &str, accept: &str) -> Result<SparqlAnswer, Refusal>;
     /// The file of what processes share.
     fn capacity_table(&self, state: &StateDir) -> std::path::PathBuf;
 }
 
 /// Takes the prompt of a task: the number of an event, the task, and each part with its name; says whether there should be more.
 pub type TakePrompt<'a> = dyn FnMut(u64, &TaskId, &[(&'static str, String)]) -> bool + 'a;
+
+/// What a query of the graph gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SparqlAnswer {
+    /// Its media type.
+    pub media: String,
+    /// The answer.
+    pub body: String,
+}
 
 /// What is started.
 #[derive(Debug, Clone, PartialEq)]
@@ -273,6 +284,9 @@ pub(crate) mod tests {
             no()
         }
         fn set_limit(&self, _: &str, _: u32, _: &str) -> Result<u32, Refusal> {
+            no()
+        }
+        fn sparql(&self, _: &str, _: &str) -> Result<SparqlAnswer, Refusal> {
             no()
         }
         fn capacity_table(&self, state: &StateDir) -> std::path::PathBuf {

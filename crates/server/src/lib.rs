@@ -29,8 +29,8 @@ pub use api::description;
 pub use error::ServeError;
 pub use front::Server;
 pub use host::{
-    Answering, Finding, Given, Host, Launch, Refusal, RefusalKind, StartOptions, Subject, TakePrompt,
-    WorkflowFile, WorkflowInput,
+    Answering, Finding, Given, Host, Launch, Refusal, RefusalKind, SparqlAnswer, StartOptions, Subject,
+    TakePrompt, WorkflowFile, WorkflowInput,
 };
 pub use offline::{Offline, OfflineError, OfflineRun, offline};
 pub use settings::{Metrics, Settings, Tls};

@@ -10,6 +10,7 @@
 mod arguments;
 mod edit;
 mod guard;
+mod knowledge;
 mod list;
 mod numbered;
 mod patch;
@@ -34,6 +35,7 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 pub use rulebook::{Held, ReadCedar, Rulebook, read as read_policy};
+pub use knowledge::{Graph, GraphScope};
 pub use shell::{NoShell, Sandboxed, Shell};
 
 /// Our own tools, in front of those of servers.
@@ -50,6 +52,8 @@ pub(crate) struct Own {
     hidden: OnceLock<Vec<PathBuf>>,
     shell: Arc<dyn Shell>,
     rulebook: Rulebook,
+    /// Answers queries over the graph of runs.
+    graph: OnceLock<Arc<dyn Graph>>,
 }
 
 /// One call, with what it needs.
@@ -75,13 +79,20 @@ impl Hands {
         folder: PathBuf,
         shell: Arc<dyn Shell>,
     ) -> Hands {
-        Hands { inner, own: Arc::new(Own { folder, hidden: OnceLock::new(), shell, rulebook }) }
+        Hands { inner, own: Arc::new(Own { folder, hidden: OnceLock::new(), shell, rulebook, graph: OnceLock::new() }) }
     }
 
     /// Keeps these places out of reach. Only what is said first counts.
     pub fn hide(&self, places: impl IntoIterator<Item = PathBuf>) {
         let real = places.into_iter().map(|place| place.canonicalize().unwrap_or(place));
         let _ = self.own.hidden.set(real.collect());
+    }
+}
+
+impl Hands {
+    /// Answers queries over the graph of runs by this. Only what is said first counts.
+    pub fn ask_by(&self, graph: Arc<dyn Graph>) {
+        let _ = self.own.graph.set(graph);
     }
 }
 
@@ -103,6 +114,13 @@ impl Own {
             Ok(arguments) => arguments,
             Err(refused) => return Ok(refused),
         };
+        if tool.name == convoke_model::KNOWLEDGE_TOOL {
+            return tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(trouble::cancelled(&tool.server, &tool.name)),
+                answered = knowledge::query(self.graph.get().map(|graph| &**graph), &arguments) => answered,
+            };
+        }
         let root = match self.root(asker) {
             Ok(root) => root,
             Err(refusal) => return Ok(failed(no_folder(asker, &refusal))),
@@ -228,6 +246,9 @@ impl Toolbox for Hands {
             else {
                 return Review::Allow;
             };
+            if tool.name == convoke_model::KNOWLEDGE_TOOL {
+                return Review::Allow;
+            }
             let held = self.own.rulebook.held(policies(server), asker);
             match tool.name == convoke_model::SHELL_TOOL {
                 true => self.own.shell.review(&root, &held, &arguments),

@@ -53,6 +53,9 @@ pub struct ShowArgs {
     /// List what the run did to the world: scripts and tool calls, each with its idempotency key and its outcome
     #[arg(long, conflicts_with = "task")]
     pub effects: bool,
+    /// Print the answer with its sources, and check its citations against them
+    #[arg(long, conflicts_with_all = ["task", "effects"])]
+    pub sources: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

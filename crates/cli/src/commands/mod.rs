@@ -9,6 +9,10 @@ mod fork;
 mod goal;
 pub(crate) mod guide;
 mod instances;
+#[cfg(feature = "knowledge")]
+mod knowledge;
+#[cfg(feature = "knowledge")]
+mod org;
 pub(crate) mod plan;
 mod policy;
 mod presets;
@@ -82,6 +86,10 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Presets(args) => presets::run(console, &args),
         Command::Policy(args) => policy::run(console, &args),
         Command::Prices(args) => prices::run(console, &args),
+        #[cfg(feature = "knowledge")]
+        Command::Org(args) => org::run(console, &args),
+        #[cfg(feature = "knowledge")]
+        Command::Knowledge(args) => knowledge::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Config(ConfigCommand::Keys(args)) => config_keys::keys(console, args.format),

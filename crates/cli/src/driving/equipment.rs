@@ -124,6 +124,12 @@ impl Equipment {
         self.tools.hide(places);
     }
 
+    /// Answers queries of agents over the graph of runs.
+    #[cfg(feature = "knowledge")]
+    pub fn ask_by(&self, graph: Arc<dyn convoke_tools::Graph>) {
+        self.tools.ask_by(graph);
+    }
+
     /// What a person should know about it.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()

@@ -13,6 +13,8 @@ mod host;
 pub mod machine_capacity;
 mod network;
 pub mod programs;
+#[cfg(feature = "knowledge")]
+pub mod queries;
 pub mod project;
 pub mod resources;
 mod run_context;
@@ -164,6 +166,8 @@ impl Drive<'_> {
         };
         equipment.record_commands(survivors::folder(&state, run));
         equipment.hide([state.path().to_owned()]);
+        #[cfg(feature = "knowledge")]
+        equipment.ask_by(Arc::new(queries::RunGraph { state: state.clone(), run: run.clone() }));
         let projects = project::of_run(console, &plan, run)?;
         let options = context.options();
         let capacity = context.capacity(&options)?;

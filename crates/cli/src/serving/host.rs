@@ -20,7 +20,7 @@ use convoke_model::{AnswerOrigin, Event, RunId, TaskId};
 use convoke_plan::Plan;
 use convoke_plan::view::estimate;
 use convoke_server::{
-    Answering, Finding, Host, Launch, Refusal, RefusalKind, Subject as Asked, TakePrompt, WorkflowFile,
+    Answering, Finding, Host, Launch, Refusal, RefusalKind, SparqlAnswer, Subject as Asked, TakePrompt, WorkflowFile,
 };
 use convoke_telemetry::spans::Prompts;
 use serde_json::{Map, Value, json};
@@ -94,6 +94,10 @@ impl Host for CommandHost {
     fn prompt(&self, run: &RunId, task: &TaskId) -> Option<Value> {
         let stored = Stored::open(&self.state, &run.0).ok()?;
         show::prompt::rendered(&self.state, &stored, task)
+    }
+
+    fn sparql(&self, query: &str, accept: &str) -> Result<SparqlAnswer, Refusal> {
+        super::sparql::answer(&self.state, query, accept)
     }
 
     fn prompts(&self, run: &RunId, take: &mut TakePrompt<'_>) {
@@ -174,7 +178,7 @@ impl CommandHost {
             Asked::File(file) => {
                 let place = files::allowed(&self.folders, file)?;
                 let console = self.console.for_folder(&place.folder).map_err(refusal)?;
-                Ok((Subject::of(&place.path, Vec::new()).map_err(refusal)?, console))
+                Ok((Subject::of(&place.path, Vec::new(), false).map_err(refusal)?, console))
             }
             Asked::Text(text) => {
                 let name = format!("text-{}.yaml", clock::now().0);
@@ -186,7 +190,7 @@ impl CommandHost {
     /// What is wrong with a file is told with its places, which the words of a process would not have.
     fn refuse_mistakes(&self, place: &files::Place) -> Result<(), Refusal> {
         let console = self.console.for_folder(&place.folder).map_err(refusal)?;
-        let subject = Subject::of(&place.path, Vec::new()).map_err(refusal)?;
+        let subject = Subject::of(&place.path, Vec::new(), false).map_err(refusal)?;
         let compiled = subject.compile(&console.config, None).map_err(refusal)?;
         let tally = Tally::of(&compiled.diagnostics);
         if !tally.refuses(console.config.strict) {

@@ -82,6 +82,7 @@ impl<'a> Builder<'a> {
             source::Requires::Success => Requires::Success,
             source::Requires::Completed => Requires::Completed,
             source::Requires::Any => Requires::Any,
+            source::Requires::Some => Requires::Some,
         };
         Need { node: self.named(&need.step.value), requires, order: need.order, item: need.item }
     }

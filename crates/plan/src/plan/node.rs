@@ -117,6 +117,8 @@ pub enum Requires {
     Completed,
     /// Any end.
     Any,
+    /// Any end; of all needs of a node that say so, one at least succeeded, or the node fails.
+    Some,
 }
 
 /// How many of its needs a node waits for.

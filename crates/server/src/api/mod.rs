@@ -13,6 +13,7 @@ mod query;
 mod runs;
 mod session;
 mod spend;
+mod sparql;
 mod stream;
 mod task;
 mod tasks;
@@ -105,6 +106,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(act::guide))
         .routes(routes!(act::answer))
         .routes(routes!(act::answers))
+        .routes(routes!(sparql::sparql, sparql::sparql_in_body))
         .routes(routes!(stream::stream))
         .routes(routes!(stream::subscribe))
 }

@@ -13,6 +13,7 @@ mod metrics;
 mod notes;
 mod phase;
 pub(crate) mod prompt;
+mod sources;
 mod structure;
 mod text;
 mod try_outcome;
@@ -83,6 +84,7 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     };
     let shown = InspectedRun::open(console, &state, &run.0)?;
     match &args.task {
+        None if args.sources => return shown.print_sources(console, args.format),
         None if args.effects => shown.print_effects(console, &state, args.format)?,
         None => shown.print_run(console, args.format)?,
         Some(name) => match &args.kept {

@@ -1,0 +1,6 @@
+//! The graph against journals that simulated runs left, and against another store.
+
+mod following;
+mod hidden;
+mod kit;
+mod queries;
