@@ -5,6 +5,8 @@ mod caller;
 mod cassette;
 mod changes;
 mod clock;
+#[cfg_attr(not(feature = "cluster"), path = "without_cluster.rs")]
+mod cluster;
 mod commands;
 mod compiling;
 mod config;

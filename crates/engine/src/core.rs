@@ -3,6 +3,7 @@
 //! The scheduler and the permits behind one interface. No clock, no disk, no runtime: [`Run`](crate::Run) gives it facts and
 //! carries out its effects, and so does the simulated world of the tests. What each kind of fact means is in `take`.
 
+mod attending;
 mod cut_off;
 mod guidance;
 mod take;
@@ -11,7 +12,7 @@ mod workspace;
 
 pub use guidance::MOST_GUIDANCE;
 
-pub(crate) use take::stopping;
+pub use take::stopping;
 
 use crate::capacity::budget::accounts::SpentNote;
 use crate::capacity::calls::too_much;
@@ -142,6 +143,8 @@ pub struct Core {
     fenced: HashSet<TaskIx>,
     /// Attempts whose performers are silent: what they hold may be in use after their end.
     silent: HashSet<TaskIx>,
+    /// Attempts that went on while the state was folded anew and for which no permit was to be had again.
+    unheld: HashSet<TaskIx>,
     /// A task that waits for a permit and the resource that it waits for, at the end of the last turn.
     blocked: Option<(TaskIx, String)>,
     /// When it is worth asking for permits again though nothing has happened.
@@ -167,6 +170,7 @@ impl Core {
             interrupt: None,
             fenced: HashSet::default(),
             silent: HashSet::default(),
+            unheld: HashSet::default(),
             blocked: None,
             opens: None,
             was_blocked: false,

@@ -30,6 +30,7 @@ pub use spending::{admission, prices};
 
 use crate::args::RunFlags;
 use crate::clock;
+use crate::cluster;
 use crate::console::Console;
 use crate::detaching;
 use crate::exit::Exit;
@@ -67,6 +68,8 @@ use work_sharing::WorkSharing;
 pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use host::Host;
 pub use network::{network, network_remark};
+#[cfg(feature = "cluster")]
+pub use run_context::{cluster_options, settings};
 pub use run_context::texts;
 
 /// A run that is ready to be driven.
@@ -111,6 +114,9 @@ impl Drive<'_> {
         console.config.left_out.iter().for_each(|remark| console.warn(remark));
         self.equipment.unconfined().iter().for_each(|words| console.warn(words));
         limit_remark(&console.config, flags, &self.plan).iter().for_each(|remark| console.warn(remark));
+        if cluster::is_entered() {
+            return cluster::drive(self);
+        }
         let (state, run) = (self.state.clone(), self.journal.run().clone());
         // What is played back was told of when it happened.
         let followings = if self.equipment.is_replay() {
