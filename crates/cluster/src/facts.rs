@@ -14,10 +14,13 @@ use std::collections::hash_map::Entry;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
 
 /// Facts in one batch, and bytes after which it ends: a bound for the size of a turn.
 const MOST_FACTS: usize = 1_024;
 const MOST_BYTES: usize = 4 << 20;
+/// How long a fact from which nothing follows waits for others.
+const FOR_COMPANY: Duration = Duration::from_millis(200);
 /// Between tries to reach the cluster.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -27,6 +30,8 @@ const TURN: Duration = Duration::from_secs(60);
 struct Waiting {
     run: RunId,
     fact: Box<RawValue>,
+    /// It may wait a moment for others: nothing follows from it.
+    can_wait: bool,
     delivered: Option<oneshot::Sender<()>>,
 }
 
@@ -47,19 +52,30 @@ impl FactQueue {
 
     /// Sends a fact without waiting.
     pub fn send(&self, run: &RunId, fact: &ClusterFact) {
-        self.put(run, fact, None);
+        self.put(run, fact, None, false);
+    }
+
+    /// Sends a fact from which nothing follows: it goes along with the next one, if that comes soon.
+    pub fn mention(&self, run: &RunId, fact: &ClusterFact) {
+        self.put(run, fact, None, true);
     }
 
     /// Sends a fact; ready once it is on record. `false` if the process ends before.
     pub async fn deliver(&self, run: &RunId, fact: &ClusterFact) -> bool {
         let (delivered, wait) = oneshot::channel();
-        self.put(run, fact, Some(delivered));
+        self.put(run, fact, Some(delivered), false);
         wait.await.is_ok()
     }
 
-    fn put(&self, run: &RunId, fact: &ClusterFact, delivered: Option<oneshot::Sender<()>>) {
+    fn put(
+        &self,
+        run: &RunId,
+        fact: &ClusterFact,
+        delivered: Option<oneshot::Sender<()>>,
+        can_wait: bool,
+    ) {
         let fact = to_raw_value(fact).expect("facts are JSON");
-        self.queue.send(Waiting { run: run.clone(), fact, delivered }).ok();
+        self.queue.send(Waiting { run: run.clone(), fact, can_wait, delivered }).ok();
     }
 }
 
@@ -107,6 +123,13 @@ impl Carrier {
             batch += 1;
             let mut bytes = first.fact.get().len();
             let mut all = vec![first];
+            let until = Instant::now() + FOR_COMPANY;
+            while all.iter().all(|fact| fact.can_wait)
+                && let Ok(Some(more)) = timeout_at(until, facts.recv()).await
+            {
+                bytes += more.fact.get().len();
+                all.push(more);
+            }
             while let Ok(more) = facts.try_recv() {
                 bytes += more.fact.get().len();
                 if all.len() >= MOST_FACTS || bytes > MOST_BYTES {
@@ -162,7 +185,7 @@ mod tests {
     fn a_batch_is_read_as_a_delivery() {
         let run = RunId("r".into());
         let fact = ClusterFact { at: Timestamp(7), said: Said::Interrupt { now: true, by: "b".into() } };
-        let waiting = Waiting { run: run.clone(), fact: to_raw_value(&fact).unwrap(), delivered: None };
+        let waiting = Waiting { run: run.clone(), fact: to_raw_value(&fact).unwrap(), can_wait: false, delivered: None };
         let ingress = Ingress::new("restate://127.0.0.1:1".parse::<Address>().unwrap()).unwrap();
         let carrier = Carrier { process: "p".into(), run, ingress, remarks: unbounded_channel().0 };
         let delivery: Delivery = serde_json::from_slice(&carrier.body(3, &[waiting])).unwrap();

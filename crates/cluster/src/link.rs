@@ -74,6 +74,10 @@ impl AttemptLink {
         self.process.facts.send(&self.run, &ClusterFact { at: now(), said });
     }
 
+    fn mention(&self, said: Said) {
+        self.process.facts.mention(&self.run, &ClusterFact { at: now(), said });
+    }
+
     fn write(&self, said: Said) -> BoxFuture<'static, Result<(), Failure>> {
         let (process, run, fact) = (self.process.clone(), self.run.clone(), ClusterFact { at: now(), said });
         Box::pin(async move {
@@ -170,9 +174,11 @@ impl Sink for AttemptLink {
         match report {
             // Shown and forgotten, or recorded with the attempt's end.
             Report::Progress { .. } | Report::ToolStarted { .. } | Report::Usage(_) => {}
-            // Numbers of processes mean nothing on another machine; these end with their worker.
-            Report::ProcessStarted { .. } | Report::SurvivorStarted { .. } => {}
             Report::TakenBy { .. } | Report::Silent | Report::LetGo => {}
+            // Its number means nothing on another machine, where no owner ends it: it ends with its worker.
+            report @ (Report::ProcessStarted { .. } | Report::SurvivorStarted { .. }) => {
+                self.mention(Said::Reported { task, attempt, report: report.into() });
+            }
             report => self.send(Said::Reported { task, attempt, report: report.into() }),
         }
     }

@@ -3,7 +3,7 @@
 //! A copy is a journal like any other: the same events with the same numbers, the same large values. Kept true: what is copied was
 //! checked against the hash over all turns, and an event is in the copy once, wherever a copying process was killed.
 
-use super::runtime;
+use super::network;
 use crate::failure::CommandFailure;
 use crate::stored;
 use convoke_cluster::{Client, ClusterError, Listed, Tail};
@@ -196,8 +196,8 @@ impl Keeper {
         let over = Arc::new(AtomicBool::new(false));
         let told = over.clone();
         let thread = std::thread::Builder::new().name("copy".to_owned()).spawn(move || {
-            if let Ok(runtime) = runtime() {
-                runtime.block_on(keep(&mirror, &run, &told));
+            if let Ok(network) = network() {
+                network.block_on(keep(&mirror, &run, &told));
             }
         });
         Keeper { over, thread: std::sync::Mutex::new(thread.ok()) }

@@ -26,7 +26,7 @@ use mirror::{Keeper, Mirror};
 use scope::Scope;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 /// The cluster of this process: a command works with one.
 static ENTERED: OnceLock<Entered> = OnceLock::new();
@@ -52,9 +52,9 @@ impl Session {
             keeper.stop();
         }
         if let (true, Some(mirror)) = (well, &self.erases)
-            && let Ok(runtime) = runtime()
+            && let Ok(network) = network()
         {
-            runtime.block_on(mirror.erase_removed());
+            network.block_on(mirror.erase_removed());
         }
     }
 }
@@ -70,14 +70,14 @@ pub fn enter(command: &Command, console: &Console) -> Result<(Console, Session),
     let address: Address =
         address.parse().map_err(|error| CommandFailure::new(Exit::Usage, format!("{error}")))?;
     let client = Client::new(address.clone())?;
-    let runtime = runtime()?;
-    let identity = runtime.block_on(client.identity()).map_err(|error| unreachable(error, &address))?;
+    let network = network()?;
+    let identity = network.block_on(client.identity()).map_err(|error| unreachable(error, &address))?;
     let folder = copies_of(&identity)?;
     let mirror = Mirror::new(client.clone(), StateDir::open(&folder)?, address.to_string());
     ENTERED.set(Entered { address, client }).ok();
     let mut console = console.clone();
     console.config.state_dir = folder;
-    let keeper = runtime.block_on(scope.prepare(&mirror))?.map(|run| Keeper::start(mirror.clone(), run));
+    let keeper = network.block_on(scope.prepare(&mirror))?.map(|run| Keeper::start(mirror.clone(), run));
     let erases = matches!(command, Command::Prune(args) if !args.dry_run).then_some(mirror);
     Ok((console, Session { keeper, erases }))
 }
@@ -91,8 +91,7 @@ pub fn is_entered() -> bool {
 pub fn pass_on(state: &StateDir, run: &RunId) -> Result<(), CommandFailure> {
     let Some(entered) = ENTERED.get() else { return Ok(()) };
     let mirror = Mirror::new(entered.client.clone(), state.clone(), entered.address.to_string());
-    runtime()?.block_on(mirror.pass_on(run))?;
-    Ok(())
+    network()?.block_on(mirror.pass_on(run))
 }
 
 /// `convoke cluster`.
@@ -113,6 +112,20 @@ fn cache() -> Result<PathBuf, CommandFailure> {
     use etcetera::BaseStrategy;
     let none = |_| CommandFailure::new(Exit::Usage, "there is no home folder").hint("set HOME or XDG_CACHE_HOME");
     Ok(etcetera::base_strategy::Xdg::new().map_err(none)?.cache_dir().join("convoke"))
+}
+
+/// The one runtime on which this command speaks to the cluster, driven by a thread of its own: connections are kept, and belong to the
+/// runtime on which they were made.
+fn network() -> Result<Handle, CommandFailure> {
+    static NETWORK: OnceLock<Handle> = OnceLock::new();
+    if let Some(known) = NETWORK.get() {
+        return Ok(known.clone());
+    }
+    let runtime = runtime()?;
+    let handle = NETWORK.get_or_init(|| runtime.handle().clone()).clone();
+    let drive = move || runtime.block_on(std::future::pending::<()>());
+    std::thread::Builder::new().name("network".to_owned()).spawn(drive)?;
+    Ok(handle)
 }
 
 fn runtime() -> Result<Runtime, CommandFailure> {

@@ -1,7 +1,7 @@
 //! `run` and `resume` on a cluster: the cluster drives the run, this command watches it, and a signal has the cluster let go of it.
 
 use super::mirror::{Keeper, Mirror};
-use super::{ENTERED, Entered, runtime};
+use super::{ENTERED, Entered, network, runtime};
 use crate::clock;
 use crate::commands::attach;
 use crate::detaching;
@@ -28,16 +28,16 @@ pub fn drive(drive: Drive<'_>) -> Result<Exit, CommandFailure> {
     };
     let (host, pid, at) = (stored::ourselves().host, std::process::id(), clock::now());
     let is_new = journal.next_seq() <= 1 && matches!(start, Start::Fresh(_));
-    let runtime = runtime()?;
+    let network = network()?;
     let asked = match start {
         Start::Fresh(started) => {
             let (plan, started) = (meta.plan, JsonText::of(&started));
             let begin = Begin { plan, started, options, settings, host, pid, at };
-            runtime.block_on(cluster.client.begin(&run, &begin)).map(drop)
+            network.block_on(cluster.client.begin(&run, &begin)).map(drop)
         }
         Start::Resume(Changes::None) => {
             let reopen = Reopen { options, settings, host, pid, at };
-            runtime.block_on(cluster.client.reopen(&run, &reopen)).map(drop)
+            network.block_on(cluster.client.reopen(&run, &reopen)).map(drop)
         }
         Start::Resume(Changes::Accept { .. }) => return Err(super::not_yet("resume --accept-changes")),
     };
@@ -61,7 +61,7 @@ pub fn drive(drive: Drive<'_>) -> Result<Exit, CommandFailure> {
     let mirror = Mirror::new(cluster.client.clone(), state.clone(), cluster.address.to_string());
     let keeper = Keeper::start(mirror, run.clone());
     let interrupt = |again: bool, by: &str| interrupt(cluster, &run, again, by);
-    let ended = runtime.block_on(attach::watch_ours(console, &state, &run, manner, &interrupt));
+    let ended = runtime()?.block_on(attach::watch_ours(console, &state, &run, manner, &interrupt));
     keeper.stop();
     match ended? {
         Some(signal) => {
@@ -75,8 +75,8 @@ pub fn drive(drive: Drive<'_>) -> Result<Exit, CommandFailure> {
 fn interrupt(cluster: &Entered, run: &convoke_model::RunId, again: bool, by: &str) {
     let (client, run, by) = (cluster.client.clone(), run.clone(), by.to_owned());
     std::thread::spawn(move || {
-        if let Ok(runtime) = runtime() {
-            runtime.block_on(client.interrupt(&run, clock::now(), again, &by)).ok();
+        if let Ok(network) = network() {
+            network.block_on(client.interrupt(&run, clock::now(), again, &by)).ok();
         }
     });
 }
