@@ -50,6 +50,9 @@ pub fn command(_console: &Console, _command: &ClusterCommand) -> Result<Exit, Co
 }
 
 fn missing(what: &str) -> CommandFailure {
-    CommandFailure::new(Exit::Usage, format!("{what}, and this convoke was built without the feature `cluster`"))
-        .hint("build it with `--features cluster`, or name a folder: --state-dir DIR")
+    CommandFailure::new(
+        Exit::Usage,
+        format!("{what}, and this convoke was built without the feature `cluster`"),
+    )
+    .hint("build it with `--features cluster`, or name a folder: --state-dir DIR")
 }

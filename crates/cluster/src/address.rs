@@ -62,7 +62,9 @@ impl FromStr for Address {
         }
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| refuse(form))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(refuse("it holds a name or a password; put them into a proxy in front of the cluster"));
+            return Err(refuse(
+                "it holds a name or a password; put them into a proxy in front of the cluster",
+            ));
         }
         if !matches!(url.path(), "" | "/") {
             return Err(refuse("nothing may stand behind HOST:PORT but `?…`"));
@@ -74,7 +76,9 @@ impl FromStr for Address {
                 ("tls", "true") => tls = true,
                 ("tls", "false") => tls = false,
                 ("tls", _) => return Err(refuse("`tls` is true or false")),
-                (key, _) => return Err(refuse(&format!("`{key}` is not known; there are `admin` and `tls`"))),
+                (key, _) => {
+                    return Err(refuse(&format!("`{key}` is not known; there are `admin` and `tls`")));
+                }
             }
         }
         let scheme = if tls { "https" } else { "http" };

@@ -45,7 +45,12 @@ pub struct Attempt(pub Arc<Process>);
     abort_timeout = "1h",
     journal_retention = "0s",
     idempotency_retention = "10m",
-    invocation_retry_policy(initial_interval = "20ms", factor = 2.0, max_interval = "5s", max_attempts = 1000000000)
+    invocation_retry_policy(
+        initial_interval = "20ms",
+        factor = 2.0,
+        max_interval = "5s",
+        max_attempts = 1000000000
+    )
 )]
 impl Attempt {
     /// From a run: performs an attempt, or waits for the process that does.
@@ -65,7 +70,9 @@ impl Attempt {
         let mark = me.clone();
         let began = match ctx.run(move || async move { Ok(Json(mark)) }).name("began").await {
             Ok(Json(began)) => began,
-            Err(error) if is_cancelled(&error) => return not_begun(&ctx, process, &launch, &assignment).await,
+            Err(error) if is_cancelled(&error) => {
+                return not_begun(&ctx, process, &launch, &assignment).await;
+            }
             Err(error) => return Err(error.into()),
         };
         let peer = (began != me).then(|| Peer {
@@ -134,7 +141,14 @@ fn begin(
 }
 
 /// Waits for the process that began the attempt, and tells the run if it is gone without having ended it.
-fn watch(process: &Arc<Process>, launch: Launch, assignment: Assignment, name: &str, began: &Begun, cell: String) {
+fn watch(
+    process: &Arc<Process>,
+    launch: Launch,
+    assignment: Assignment,
+    name: &str,
+    began: &Begun,
+    cell: String,
+) {
     let watching = format!("watch {name}");
     if process.jobs.claim(&watching).is_none() {
         return;

@@ -29,7 +29,11 @@ impl Client {
 
     /// Which cluster it is: the answer of a worker, so that one is there is known by it too.
     pub async fn identity(&self) -> Result<Identity, ClusterError> {
-        self.ingress.ask("ConvokeDirectory/all/identity", GREETING).await
+        let known: Option<Identity> = self.ingress.ask("ConvokeDirectory/all/known", GREETING).await?;
+        match known {
+            Some(known) => Ok(known),
+            None => self.ingress.ask("ConvokeDirectory/all/identity", GREETING).await,
+        }
     }
 
     /// Whether its administration answers.
@@ -60,7 +64,13 @@ impl Client {
     }
 
     /// Has the cluster let go of a run.
-    pub async fn interrupt(&self, run: &RunId, at: Timestamp, now: bool, by: &str) -> Result<(), ClusterError> {
+    pub async fn interrupt(
+        &self,
+        run: &RunId,
+        at: Timestamp,
+        now: bool,
+        by: &str,
+    ) -> Result<(), ClusterError> {
         self.tell(run, at, Said::Interrupt { now, by: by.to_owned() }).await
     }
 

@@ -31,13 +31,20 @@ pub struct Directory;
     invocation_retry_policy(initial_interval = "20ms", factor = 2.0, max_interval = "2s")
 )]
 impl Directory {
+    /// Which cluster this is, once that is settled. Shared, so that no call that is stuck is waited for.
+    #[handler]
+    async fn known(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<Identity>>> {
+        Ok(Json(ctx.get::<Json<Identity>>(IDENTITY).await?.map(Json::into_inner)))
+    }
+
     /// Which cluster this is.
     #[handler]
     async fn identity(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<Identity>> {
         if let Some(known) = ctx.get::<Json<Identity>>(IDENTITY).await? {
             return Ok(known);
         }
-        let made = ctx.run(|| async { Ok(Json(Identity(Digest::of(crate::worker::random_name().as_bytes())))) });
+        let made =
+            ctx.run(|| async { Ok(Json(Identity(Digest::of(crate::worker::random_name().as_bytes())))) });
         let Json(made) = made.name("identity").await?;
         ctx.set(IDENTITY, Json(made.clone()));
         Ok(Json(made))

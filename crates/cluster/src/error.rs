@@ -29,7 +29,9 @@ pub enum ClusterError {
     #[error("the cluster says something that this version of convoke cannot read: {0}")]
     Unreadable(String),
     /// A run is kept in a form that this version does not know.
-    #[error("run `{run}` is kept in form {found}, and this version of convoke knows form {known}; a newer worker goes on with it")]
+    #[error(
+        "run `{run}` is kept in form {found}, and this version of convoke knows form {known}; a newer worker goes on with it"
+    )]
     Newer {
         /// The run.
         run: String,

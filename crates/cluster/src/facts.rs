@@ -67,13 +67,7 @@ impl FactQueue {
         wait.await.is_ok()
     }
 
-    fn put(
-        &self,
-        run: &RunId,
-        fact: &ClusterFact,
-        delivered: Option<oneshot::Sender<()>>,
-        can_wait: bool,
-    ) {
+    fn put(&self, run: &RunId, fact: &ClusterFact, delivered: Option<oneshot::Sender<()>>, can_wait: bool) {
         let fact = to_raw_value(fact).expect("facts are JSON");
         self.queue.send(Waiting { run: run.clone(), fact, can_wait, delivered }).ok();
     }
@@ -185,7 +179,12 @@ mod tests {
     fn a_batch_is_read_as_a_delivery() {
         let run = RunId("r".into());
         let fact = ClusterFact { at: Timestamp(7), said: Said::Interrupt { now: true, by: "b".into() } };
-        let waiting = Waiting { run: run.clone(), fact: to_raw_value(&fact).unwrap(), can_wait: false, delivered: None };
+        let waiting = Waiting {
+            run: run.clone(),
+            fact: to_raw_value(&fact).unwrap(),
+            can_wait: false,
+            delivered: None,
+        };
         let ingress = Ingress::new("restate://127.0.0.1:1".parse::<Address>().unwrap()).unwrap();
         let carrier = Carrier { process: "p".into(), run, ingress, remarks: unbounded_channel().0 };
         let delivery: Delivery = serde_json::from_slice(&carrier.body(3, &[waiting])).unwrap();

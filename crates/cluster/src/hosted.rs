@@ -7,8 +7,8 @@
 //! Kept true: what an attempt says after the run knows of its end changes nothing, and is noted where it cost something.
 
 use crate::wire::{
-    Act, Begin, Book, ClusterFact, Decided, FORMAT, Head, Interrupt, Launch, OpenCall, Reopen, RunOptions,
-    Said, attempt_name,
+    Act, Begin, Book, ClusterFact, Decided, FORMAT, Head, Home, Interrupt, Launch, OpenCall, Reopen,
+    RunOptions, Said, attempt_name,
 };
 use convoke_agent::Admitted;
 use convoke_engine::{Beginning, Changes, Core, Effect, EngineError, Fact, Start, Store, What};
@@ -139,7 +139,9 @@ impl Hosted {
         }
         for OpenCall { demand, awakeable } in self.book.calls.clone() {
             let asked = self.live(&demand.task, demand.attempt).map(|task| (task, demand));
-            facts.extend(asked.map(|(task, demand)| Fact { at: now, what: self.asked(task, demand, awakeable) }));
+            facts.extend(
+                asked.map(|(task, demand)| Fact { at: now, what: self.asked(task, demand, awakeable) }),
+            );
         }
         facts
     }
@@ -230,17 +232,13 @@ impl Hosted {
     /// The task, if this attempt of it is under way as far as the run knows.
     fn live(&self, task: &TaskId, attempt: u32) -> Option<TaskIx> {
         let scheduler = &self.core.scheduler;
-        let is_live =
-            |task: &TaskIx| scheduler.state(*task) == TaskState::Running && scheduler.attempts(*task) == attempt;
+        let is_live = |task: &TaskIx| {
+            scheduler.state(*task) == TaskState::Running && scheduler.attempts(*task) == attempt
+        };
         scheduler.find(task).filter(is_live)
     }
 
-    fn asked(
-        &mut self,
-        task: TaskIx,
-        demand: convoke_agent::CallDemand,
-        awakeable: Option<String>,
-    ) -> What {
+    fn asked(&mut self, task: TaskIx, demand: convoke_agent::CallDemand, awakeable: Option<String>) -> What {
         let (reply, answer) = oneshot::channel();
         let attempt = demand.attempt;
         self.waiting.push(Waiting { awakeable, answer });
@@ -267,11 +265,8 @@ impl Hosted {
                     call.survival = None; // a plan that asks for it is refused before it begins
                 }
                 let name = self.name(task);
-                let launch = Launch {
-                    run: self.run.clone(),
-                    assignment: Some(assignment),
-                    calls: terms.calls.into(),
-                };
+                let launch =
+                    Launch { run: self.run.clone(), assignment: Some(assignment), calls: terms.calls.into() };
                 acts.push(Act::Launch { name, launch: Box::new(launch) });
             }
             Effect::Abort(task) => acts.push(Act::Abort { name: self.name(task) }),
@@ -366,12 +361,16 @@ impl Hosted {
             if self.running().next().is_some() {
                 return RunStatus::Running;
             }
-            events.extend(self.note(now, Event::RunInterrupted { by }));
+            if self.head.status != Some(RunStatus::Interrupted) {
+                events.extend(self.note(now, Event::RunInterrupted { by }));
+            }
             return RunStatus::Interrupted;
         }
         match self.core.scheduler.parked() {
             Some(waiting) if !self.options.interactive => {
-                events.extend(self.note(now, Event::RunParked { waiting }));
+                if self.head.status != Some(RunStatus::Parked) {
+                    events.extend(self.note(now, Event::RunParked { waiting }));
+                }
                 RunStatus::Parked
             }
             _ => RunStatus::Running,
@@ -413,6 +412,11 @@ impl Hosted {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..self.head.clone()
         };
+    }
+
+    /// The process that has this state at hand from now on.
+    pub fn set_home(&mut self, home: Home) {
+        self.book.home = Some(home);
     }
 
     /// Remembers the last batch of a process; false if it was taken before.
@@ -478,3 +482,6 @@ fn unheard() -> oneshot::Sender<()> {
 fn owned(epoch: u64, pid: u32, host: &str) -> Event {
     Event::RunOwned { epoch, pid, host: host.to_owned(), uptime: None }
 }
+
+#[cfg(test)]
+mod tests;

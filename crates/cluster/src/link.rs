@@ -8,9 +8,7 @@ use crate::process::{Process, READ, blob, now};
 use crate::question::Asked;
 use crate::run::Standing;
 use crate::wire::{Answered, ClusterFact, Launch, Said, TermsOfCalls};
-use convoke_agent::{
-    Admission, Admitted, CallDemand, CallPermit, Report, Sink, TurnLog, TurnRecord,
-};
+use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Report, Sink, TurnLog, TurnRecord};
 use convoke_engine::stopping;
 use convoke_govern::Outcome;
 use convoke_handover::Permission;

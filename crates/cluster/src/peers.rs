@@ -1,12 +1,14 @@
 //! What the processes of a cluster ask each other directly: whether a job still goes on, and that it stop.
 //!
 //! `GET /PROCESS/JOB` answers 202 while it goes on and 404 if this process is another one or does not know it; `DELETE` stops it.
-//! `GET /health` says how the process is. Nothing else is served.
+//! `POST /PROCESS/decide` decides a turn of a run whose state this process has at hand; what comes of it counts only where it is put on
+//! record. `GET /health` says how the process is. Nothing else is served.
 
 use crate::jobs::Jobs;
-use crate::process::Process;
+use crate::process::{Input, Process, TurnAsked};
+use crate::wire::Decided;
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -18,6 +20,8 @@ use tokio::net::TcpListener;
 /// How long a process that says nothing is taken for stopped or unreachable, in all.
 const SILENCE: Duration = Duration::from_secs(15);
 const ONE_TRY: Duration = Duration::from_secs(5);
+/// How long a turn may take there before it is decided here.
+const ONE_TURN: Duration = Duration::from_secs(5);
 /// Between two looks at a job that goes on.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -31,8 +35,15 @@ pub async fn serve(listener: TcpListener, process: Arc<Process>) {
         let process = process.clone();
         tokio::spawn(async move {
             let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-                let answer = answer(&process.name, &process.jobs, &request);
-                async move { Ok::<_, Infallible>(answer) }
+                let process = process.clone();
+                async move {
+                    let decides = format!("/{}/decide", process.name);
+                    let answer = match request.method() == Method::POST && request.uri().path() == decides {
+                        true => decide(&process, request).await,
+                        false => answer(&process.name, &process.jobs, &request),
+                    };
+                    Ok::<_, Infallible>(answer)
+                }
             });
             hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
@@ -42,12 +53,25 @@ pub async fn serve(listener: TcpListener, process: Arc<Process>) {
     }
 }
 
+/// Decides a turn for another process. Whatever goes wrong, that one can decide it itself.
+async fn decide(process: &Arc<Process>, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let none = || say(StatusCode::CONFLICT, String::new());
+    let Ok(body) = request.into_body().collect().await else { return none() };
+    let Ok(asked) = serde_json::from_slice::<TurnAsked>(&body.to_bytes()) else { return none() };
+    let TurnAsked { run, head, book, delivery } = asked;
+    match process.decide_here(run, head, book, Input::Facts(delivery)).await {
+        Ok(decided) => say(StatusCode::OK, serde_json::to_string(&decided).expect("turns are JSON")),
+        Err(_) => none(),
+    }
+}
+
+fn say(status: StatusCode, words: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(words)));
+    *response.status_mut() = status;
+    response
+}
+
 fn answer(process: &str, jobs: &Jobs, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-    let say = |status: StatusCode, words: String| {
-        let mut response = Response::new(Full::new(Bytes::from(words)));
-        *response.status_mut() = status;
-        response
-    };
     let path = request.uri().path().trim_start_matches('/');
     if path == "health" {
         return say(StatusCode::OK, format!("{{\"process\":\"{process}\",\"attempts\":{}}}\n", jobs.count()));
@@ -93,6 +117,14 @@ impl Peer {
             }
             tokio::time::sleep(LOOK).await;
         }
+    }
+
+    /// A turn as that process decides it; `None` where it does not.
+    pub async fn decide(&self, asked: &TurnAsked) -> Option<Decided> {
+        let url = format!("http://{}/{}/decide", self.address, self.process);
+        let sent = self.http.post(url).json(asked).timeout(ONE_TURN).send().await.ok()?;
+        let answer = sent.error_for_status().ok()?.bytes().await.ok()?;
+        serde_json::from_slice(&answer).ok()
     }
 
     /// Tells a job to stop.

@@ -8,7 +8,10 @@ use convoke_plan::{Condition, Kind, Node, Plan};
 pub fn unsupported(plan: &Plan) -> Option<String> {
     plan.workflows.iter().find_map(|workflow| {
         if workflow.project_place().is_some() {
-            return Some("its pipeline shares a project context with other runs, which is a file of one machine".to_owned());
+            return Some(
+                "its pipeline shares a project context with other runs, which is a file of one machine"
+                    .to_owned(),
+            );
         }
         let why = workflow.nodes.iter().find_map(|node| Some((node, of_node(node)?)));
         why.map(|(node, why)| format!("step `{}` {why}", node.step_name()))
@@ -27,13 +30,20 @@ fn of_node(node: &Node) -> Option<&'static str> {
         Kind::Script(script) if script.survives.is_some() => {
             Some("goes on when its engine ends (`survives`), and the commands of a worker end with it")
         }
-        Kind::Script(script) if script.working_dir.is_some() => Some("has a `working_dir`, which is a folder of one machine"),
+        Kind::Script(script) if script.working_dir.is_some() => {
+            Some("has a `working_dir`, which is a folder of one machine")
+        }
         Kind::Agent(agent) if agent.settings.provider.program.is_some() => {
             Some("is a coding agent, which works on the files of one machine")
         }
         Kind::Agent(agent) => {
             let hands = |server: &convoke_model::Server| matches!(server.transport, Transport::Own { .. });
-            agent.settings.servers.values().any(hands).then_some("has files or a shell of one machine (`tools`)")
+            agent
+                .settings
+                .servers
+                .values()
+                .any(hands)
+                .then_some("has files or a shell of one machine (`tools`)")
         }
         _ => None,
     }

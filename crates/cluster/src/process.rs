@@ -9,12 +9,14 @@ use crate::facts::FactQueue;
 use crate::hosted::{Hosted, Load, Past, chain};
 use crate::ingress::Ingress;
 use crate::jobs::Jobs;
+use crate::peers::Peer;
 use crate::run::{Meta, Range};
-use crate::wire::{Begin, Book, ClusterFact, Decided, Delivery, FORMAT, Head, Reopen, Said};
+use crate::wire::{Begin, Book, ClusterFact, Decided, Delivery, FORMAT, Head, Home, Reopen, Said};
 use convoke_engine::EngineError;
 use convoke_handover::{Performer, Performers};
 use convoke_journal::Message;
 use convoke_model::{Digest, JsonText, RunId, RunStatus, Stamped, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -35,6 +37,19 @@ pub enum Input {
     Reopen(Box<Reopen>),
     /// Something happened.
     Facts(Delivery),
+}
+
+/// A turn that another process is asked to decide.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TurnAsked {
+    /// The run.
+    pub run: RunId,
+    /// How far it has come.
+    pub head: Head,
+    /// What no event says.
+    pub book: Book,
+    /// What happened.
+    pub delivery: Delivery,
 }
 
 /// The process.
@@ -76,8 +91,39 @@ impl Process {
         self.remarks.send(words).ok();
     }
 
-    /// Decides a turn. What comes of it counts only once it is on record.
+    /// Decides a turn: here, or in the process that has the run's state at hand. What comes of it counts only once it is on record.
     pub async fn decide(
+        self: &Arc<Self>,
+        run: RunId,
+        head: Head,
+        book: Book,
+        input: Input,
+    ) -> Result<Decided, ClusterError> {
+        let elsewhere = book.home.clone().filter(|home| home.process != self.name && head.is_live());
+        if let (Some(Home { address, process }), Input::Facts(delivery)) = (elsewhere, &input)
+            && !self.has_at_hand(&run, &head, &book)
+        {
+            let asked = TurnAsked {
+                run: run.clone(),
+                head: head.clone(),
+                book: book.clone(),
+                delivery: delivery.clone(),
+            };
+            let peer = Peer { http: self.http.clone(), address, process };
+            if let Some(decided) = peer.decide(&asked).await {
+                return Ok(decided);
+            }
+        }
+        self.decide_here(run, head, book, input).await
+    }
+
+    fn has_at_hand(&self, run: &RunId, head: &Head, book: &Book) -> bool {
+        let hosts = self.hosts.lock().expect("no code panics while it holds the lock");
+        hosts.get(run).is_some_and(|hosted| hosted.is_at(head, book))
+    }
+
+    /// Decides a turn in this process.
+    pub async fn decide_here(
         self: &Arc<Self>,
         run: RunId,
         head: Head,
@@ -117,12 +163,17 @@ impl Process {
                         let reopen = self.as_before(&run).await?;
                         self.reopened(&run, &head, &reopen).await?
                     }
+                    // An attempt that was given up has ended late: what it cost is noted.
+                    Some(RunStatus::Parked | RunStatus::Interrupted) if delivery.facts.iter().any(ends) => {
+                        self.attended(&run, &head, &book).await?
+                    }
                     _ => return Ok(nothing(head, book)),
                 };
                 delivery.sender.into_iter().for_each(|sender| hosted.note_sender(sender));
                 (hosted, delivery.facts)
             }
         };
+        hosted.set_home(Home { address: self.jobs.address.clone(), process: self.name.clone() });
         // Rendering takes time, and looking up a large value waits.
         let decided = tokio::task::spawn_blocking(move || {
             let decided = hosted.decide(now(), facts);
@@ -159,8 +210,7 @@ impl Process {
         let past = self.past(run, head).await?;
         let (load, at) = (self.load(run), (head.clone(), book.clone()));
         let run = run.clone();
-        let folded =
-            tokio::task::spawn_blocking(move || Hosted::attending(run, past, at, now(), load)).await;
+        let folded = tokio::task::spawn_blocking(move || Hosted::attending(run, past, at, now(), load)).await;
         Ok(folded.map_err(|error| ClusterError::Unreadable(error.to_string()))??)
     }
 
@@ -234,8 +284,14 @@ fn wakes(fact: &ClusterFact) -> bool {
     matches!(&fact.said, Said::Message(message) if matches!(**message, Message::Answer(_) | Message::Guide { .. }))
 }
 
+/// Whether a fact is the end of an attempt.
+fn ends(fact: &ClusterFact) -> bool {
+    matches!(fact.said, Said::Ended { .. })
+}
+
 fn read<T: serde::de::DeserializeOwned>(run: &RunId, text: &JsonText) -> Result<T, ClusterError> {
-    serde_json::from_str(text.as_str()).map_err(|error| ClusterError::Unreadable(format!("run `{run}`: {error}")))
+    serde_json::from_str(text.as_str())
+        .map_err(|error| ClusterError::Unreadable(format!("run `{run}`: {error}")))
 }
 
 /// The events of a run up to its head.

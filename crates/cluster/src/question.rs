@@ -29,7 +29,12 @@ pub struct Question;
     abort_timeout = "1m",
     journal_retention = "0s",
     idempotency_retention = "10m",
-    invocation_retry_policy(initial_interval = "20ms", factor = 2.0, max_interval = "2s", max_attempts = 1000000000)
+    invocation_retry_policy(
+        initial_interval = "20ms",
+        factor = 2.0,
+        max_interval = "2s",
+        max_attempts = 1000000000
+    )
 )]
 impl Question {
     /// From an attempt: waits until the call may be made, or never may.

@@ -168,7 +168,11 @@ impl Run {
 
     /// A large value.
     #[handler]
-    async fn blob(&self, ctx: SharedObjectContext<'_>, digest: Json<Digest>) -> HandlerResult<Json<Option<JsonText>>> {
+    async fn blob(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        digest: Json<Digest>,
+    ) -> HandlerResult<Json<Option<JsonText>>> {
         let key = blob_key(&digest.into_inner());
         let Raw(raw) = ctx.service_client::<Raw>();
         Ok(Json(raw.get::<Json<JsonText>>(&key).await?.map(Json::into_inner)))
@@ -177,7 +181,11 @@ impl Run {
     /// Whether an attempt may go on; asked before each call, so that a worker that was away does nothing in the name of an attempt
     /// that was given up.
     #[handler]
-    async fn standing(&self, ctx: SharedObjectContext<'_>, name: Json<String>) -> HandlerResult<Json<Standing>> {
+    async fn standing(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        name: Json<String>,
+    ) -> HandlerResult<Json<Standing>> {
         let key = attempt_key(&name.into_inner());
         let Raw(raw) = ctx.service_client::<Raw>();
         if raw.get::<String>(&key).await?.is_none() {

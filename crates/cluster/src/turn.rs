@@ -45,7 +45,11 @@ fn record(ctx: &ObjectContext<'_>, before: &Head, book: &Book, decided: &Decided
         }
     }
     let run = ctx.key();
-    decided.events.iter().filter_map(|event| ended(run, event)).for_each(|name| ctx.clear(&attempt_key(&name)));
+    decided
+        .events
+        .iter()
+        .filter_map(|event| ended(run, event))
+        .for_each(|name| ctx.clear(&attempt_key(&name)));
     if decided.book != *book {
         ctx.set(BOOK, Json(decided.book.clone()));
     }
@@ -79,7 +83,9 @@ async fn perform(ctx: &ObjectContext<'_>, run: &RunId, head: &Head, act: Act) ->
             let attempt = ctx.service_client::<AttemptClient>().perform(Json(nothing)).idempotency_key(name);
             attempt.send().await?.cancel();
         }
-        Act::Answer { awakeable, answer } => ctx.resolve_awakeable::<Json<Answered>>(&awakeable, Json(answer)),
+        Act::Answer { awakeable, answer } => {
+            ctx.resolve_awakeable::<Json<Answered>>(&awakeable, Json(answer))
+        }
         Act::Wake { delay, .. } => {
             let wake = ctx.object_client::<RunClient>(&*run.0).deliver(Json(Delivery::default()));
             drop(wake.send_after(Duration::from_micros(delay)));

@@ -33,6 +33,8 @@ use tokio_util::task::AbortOnDropHandle;
 /// Streams of one connection: more attempts than this at once take another connection.
 const MOST_STREAMS: u32 = 1_000;
 const REGISTER: Duration = Duration::from_secs(30);
+/// How long a worker whose attempts have ended still serves the turns that follow from their ends.
+const LINGER: Duration = Duration::from_millis(500);
 /// How long calls that are under way may take when the worker closes.
 const CLOSE_GRACE: Duration = Duration::from_secs(3);
 
@@ -79,7 +81,9 @@ impl Worker {
         performers: Arc<dyn Performers>,
     ) -> Result<(Worker, UnboundedReceiver<String>), ClusterError> {
         let ingress = Ingress::new(address)?;
-        let bind = |at: SocketAddr| listen(at).map_err(|error| ClusterError::Io(format!("cannot listen on {at}"), error));
+        let bind = |at: SocketAddr| {
+            listen(at).map_err(|error| ClusterError::Io(format!("cannot listen on {at}"), error))
+        };
         let (listener, peers_listener) = (bind(options.listen)?, bind(options.peers)?);
         let local = |listener: &TcpListener| {
             listener.local_addr().map_err(|error| ClusterError::Io("no address".to_owned(), error))
@@ -123,7 +127,7 @@ impl Worker {
                 leave.cancelled().await;
                 process.slots.close();
                 tokio::select! {
-                    () = process.jobs.all_ended() => {}
+                    () = process.jobs.all_ended() => tokio::time::sleep(LINGER).await,
                     () = at_once.cancelled() => process.jobs.stop_all(),
                 }
             }

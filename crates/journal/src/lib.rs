@@ -51,9 +51,9 @@ pub use index::{COMMANDS, Index, Prune, Pruned, Removed, RunRow, Search, stands,
 pub use journal::Journal;
 pub use memory::Memory;
 pub use owner::{Held, Owner, blocked, live_owner};
+pub use payload::blobs_of;
 pub use project::{Key, ProjectFile, Settled, Shared};
 pub use remote::Remote;
-pub use payload::blobs_of;
 pub use run_id::run_id;
 pub use saying::Saying;
 pub use sqlite::{

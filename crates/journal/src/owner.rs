@@ -152,7 +152,13 @@ impl OwnerLock {
 
     /// What is to be read in the file now.
     fn held(&self, epoch: Option<u64>) -> Held {
-        Held { owner: Some(self.owner.clone()), epoch, beat: Some(monotonic()), blocked: self.blocked.get(), elsewhere: None }
+        Held {
+            owner: Some(self.owner.clone()),
+            epoch,
+            beat: Some(monotonic()),
+            blocked: self.blocked.get(),
+            elsewhere: None,
+        }
     }
 
     /// Takes the run from an owner that has been silent for longer than the lease. That one keeps its lock, on a file that

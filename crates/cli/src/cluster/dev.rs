@@ -49,7 +49,10 @@ pub fn run(console: &Console, args: &ClusterDevArgs) -> Result<Exit, CommandFail
     let runtime = super::runtime()?;
     let ended = runtime.block_on(async {
         server.is_up(&address).await?;
-        console.hint(&format!("convoke run FILE --state 'restate://127.0.0.1:{}?admin={}'", ports.ingress, ports.admin));
+        console.hint(&format!(
+            "convoke run FILE --state 'restate://127.0.0.1:{}?admin={}'",
+            ports.ingress, ports.admin
+        ));
         let leave = CancellationToken::new();
         serving::serve(console, &worker, address, leave).await
     });
@@ -139,7 +142,10 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Err(CommandFailure::new(Exit::State, format!("the server did not start within {} s", STARTS.as_secs())))
+        Err(CommandFailure::new(
+            Exit::State,
+            format!("the server did not start within {} s", STARTS.as_secs()),
+        ))
     }
 
     fn end(mut self) {
@@ -174,12 +180,16 @@ fn installed(console: &Console) -> Result<PathBuf, CommandFailure> {
         .status();
     let advice = "install Node.js, or name the program: --server FILE";
     match npm {
-        Err(error) => Err(CommandFailure::new(Exit::State, format!("npm cannot be started: {error}")).hint(advice)),
+        Err(error) => {
+            Err(CommandFailure::new(Exit::State, format!("npm cannot be started: {error}")).hint(advice))
+        }
         Ok(status) if !status.success() => {
-            Err(CommandFailure::new(Exit::State, format!("npm could not install {PACKAGE} ({status})")).hint(advice))
+            Err(CommandFailure::new(Exit::State, format!("npm could not install {PACKAGE} ({status})"))
+                .hint(advice))
         }
         Ok(_) => found_in(&folder).ok_or_else(|| {
-            CommandFailure::new(Exit::State, format!("{PACKAGE} has no program for this machine")).hint(advice)
+            CommandFailure::new(Exit::State, format!("{PACKAGE} has no program for this machine"))
+                .hint(advice)
         }),
     }
 }

@@ -110,7 +110,8 @@ fn copies_of(identity: &Identity) -> Result<PathBuf, CommandFailure> {
 /// The folder of this program for what can be made again.
 fn cache() -> Result<PathBuf, CommandFailure> {
     use etcetera::BaseStrategy;
-    let none = |_| CommandFailure::new(Exit::Usage, "there is no home folder").hint("set HOME or XDG_CACHE_HOME");
+    let none =
+        |_| CommandFailure::new(Exit::Usage, "there is no home folder").hint("set HOME or XDG_CACHE_HOME");
     Ok(etcetera::base_strategy::Xdg::new().map_err(none)?.cache_dir().join("convoke"))
 }
 
@@ -146,8 +147,9 @@ fn unreachable(error: ClusterError, address: &Address) -> CommandFailure {
             format!("the cluster at {address} has no worker that serves runs"),
         )
         .hint(format!("convoke worker --state {address}")),
-        error @ ClusterError::Away { .. } => CommandFailure::from(error)
-            .hint("`convoke cluster dev` starts one on this machine to try it out"),
+        error @ ClusterError::Away { .. } => {
+            CommandFailure::from(error).hint("`convoke cluster dev` starts one on this machine to try it out")
+        }
         error => error.into(),
     }
 }

@@ -5,7 +5,7 @@ use super::{ENTERED, Entered, network, runtime};
 use crate::clock;
 use crate::commands::attach;
 use crate::detaching;
-use crate::driving::{Drive, conclude_stored, cluster_options, settings};
+use crate::driving::{Drive, cluster_options, conclude_stored, settings};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::stored;
@@ -94,8 +94,10 @@ fn require(drive: &Drive<'_>) -> Result<(), CommandFailure> {
         return Err(super::not_yet(name));
     }
     match unsupported(&drive.plan) {
-        Some(why) => Err(CommandFailure::new(Exit::Refused, format!("this cannot run on a cluster yet: {why}"))
-            .hint("name a state folder instead: --state-dir DIR")),
+        Some(why) => {
+            Err(CommandFailure::new(Exit::Refused, format!("this cannot run on a cluster yet: {why}"))
+                .hint("name a state folder instead: --state-dir DIR"))
+        }
         None => Ok(()),
     }
 }
@@ -111,8 +113,9 @@ fn own_limits(limits: Limits) -> Result<Limits, CommandFailure> {
     ];
     if let Some((_, what)) = shared.into_iter().find(|(stated, _)| *stated) {
         let words = format!("the configuration states {what}, and a cluster does not share limits yet");
-        return Err(CommandFailure::new(Exit::Refused, words)
-            .hint("take it out of the configuration for this command, or name a state folder: --state-dir DIR"));
+        return Err(CommandFailure::new(Exit::Refused, words).hint(
+            "take it out of the configuration for this command, or name a state folder: --state-dir DIR",
+        ));
     }
     Ok(Limits { machine: None, follows_machine: false, ..limits })
 }

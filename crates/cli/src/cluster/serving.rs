@@ -48,13 +48,19 @@ pub async fn serve(
     let registering = worker.register(false);
     let at_once = CancellationToken::new();
     let mut serving = pin!(worker.serve(leave.clone(), at_once.clone()));
-    console.say(&format!("worker of {address}: serves {}, other workers reach it at {}", listening.url, listening.peers));
+    console.say(&format!(
+        "worker of {address}: serves {}, other workers reach it at {}",
+        listening.url, listening.peers
+    ));
     if args.no_register {
-        console.data(&format!("curl -X POST {}/deployments --json '{{\"uri\": \"{}\"}}'", address.admin(), listening.url))?;
+        console.data(&format!(
+            "curl -X POST {}/deployments --json '{{\"uri\": \"{}\"}}'",
+            address.admin(),
+            listening.url
+        ))?;
     }
-    let mut registering = pin!(async move {
-        if args.no_register { std::future::pending().await } else { registering.await }
-    });
+    let mut registering =
+        pin!(async move { if args.no_register { std::future::pending().await } else { registering.await } });
     let (mut registered, mut first) = (false, None);
     loop {
         tokio::select! {

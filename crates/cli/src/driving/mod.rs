@@ -68,9 +68,9 @@ use work_sharing::WorkSharing;
 pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use host::Host;
 pub use network::{network, network_remark};
+pub use run_context::texts;
 #[cfg(feature = "cluster")]
 pub use run_context::{cluster_options, settings};
-pub use run_context::texts;
 
 /// A run that is ready to be driven.
 pub struct Drive<'a> {

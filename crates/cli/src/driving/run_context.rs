@@ -99,24 +99,24 @@ fn options(
     flags: &RunFlags,
     (is_answered, replays): (bool, bool),
 ) -> Options {
-        let owner = stored::ourselves();
-        // A detached run waits for a person that attaches to it or answers from elsewhere.
-        let detached = console.detached.is_some() && !flags.no_interactive;
-        let interactive = is_answered || detached;
-        let max_concurrency = run_limit(&console.config, flags, plan);
-        let mut limits = machine_capacity::as_set(shared_limits(&console.config, max_concurrency), state);
-        let known = LearnedStatistics::load(state);
-        (limits.learned, limits.durations) = (known.services, known.durations);
-        let stated = flags.max_concurrency.or(console.config.max_concurrency);
-        limits.follows_machine = stated.or(plan.root().limits.max_concurrency).is_none();
-        bound_breaker(&mut limits, plan.root().limits.breaker_failures);
-        if replays {
-            // A replay calls no service and starts no process.
-            limits.machine = None;
-            limits.asks_nobody = true;
-        }
-        let patience = console.config.disk_wait;
-        Options { max_concurrency, interactive, patience, pid: owner.pid, host: owner.host, limits }
+    let owner = stored::ourselves();
+    // A detached run waits for a person that attaches to it or answers from elsewhere.
+    let detached = console.detached.is_some() && !flags.no_interactive;
+    let interactive = is_answered || detached;
+    let max_concurrency = run_limit(&console.config, flags, plan);
+    let mut limits = machine_capacity::as_set(shared_limits(&console.config, max_concurrency), state);
+    let known = LearnedStatistics::load(state);
+    (limits.learned, limits.durations) = (known.services, known.durations);
+    let stated = flags.max_concurrency.or(console.config.max_concurrency);
+    limits.follows_machine = stated.or(plan.root().limits.max_concurrency).is_none();
+    bound_breaker(&mut limits, plan.root().limits.breaker_failures);
+    if replays {
+        // A replay calls no service and starts no process.
+        limits.machine = None;
+        limits.asks_nobody = true;
+    }
+    let patience = console.config.disk_wait;
+    Options { max_concurrency, interactive, patience, pid: owner.pid, host: owner.host, limits }
 }
 
 /// How gates are answered here, if they are.

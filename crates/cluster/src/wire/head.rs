@@ -67,9 +67,21 @@ pub struct Book {
     /// The run is being let go of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupt: Option<Interrupt>,
+    /// The process that has made the last turn: it has the state at hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<Home>,
     /// The last batch of each process that has sent any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub senders: BTreeMap<String, u64>,
+}
+
+/// A worker's process, and where other workers reach it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Home {
+    /// Host and port.
+    pub address: String,
+    /// The process.
+    pub process: String,
 }
 
 /// A call that was asked for.

@@ -10,5 +10,5 @@ mod launch;
 pub use begin::{Begin, Identity, Listed, Reopen, RunOptions};
 pub use decided::{Act, Answered, Decided};
 pub use fact::{ClusterFact, Delivery, Said, Sender};
-pub use head::{Book, FORMAT, Head, Interrupt, OpenCall};
+pub use head::{Book, FORMAT, Head, Home, Interrupt, OpenCall};
 pub use launch::{Launch, TermsOfCalls, attempt_name};
