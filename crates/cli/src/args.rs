@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod cluster;
 mod files;
 mod format;
 mod goal;
@@ -22,6 +23,7 @@ mod telling;
 mod tooling;
 mod values;
 
+pub use cluster::{ClusterCommand, ClusterDevArgs, WorkerArgs};
 pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
@@ -94,6 +96,9 @@ pub struct Global {
     /// Where runs are kept
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
+    /// Where runs are kept: a folder, or a cluster as restate://HOST:PORT
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR|ADDRESS", conflicts_with = "state_dir")]
+    pub state: Option<String>,
     /// When to use colours
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
@@ -199,6 +204,11 @@ pub enum Command {
     Stop(StopArgs),
     /// Perform attempts of runs that were started with --share in this folder
     Work(WorkArgs),
+    /// Perform the runs of a cluster: serve it at the address that --state names
+    Worker(WorkerArgs),
+    /// Try a cluster out
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// Run workflows against recorded answers and compare what they give
     Test(TestArgs),
     /// Answer a gate or the questions that a run waits for

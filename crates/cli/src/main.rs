@@ -6,6 +6,8 @@ mod cassette;
 mod cedar;
 mod changes;
 mod clock;
+#[cfg_attr(not(feature = "cluster"), path = "without_cluster.rs")]
+mod cluster;
 mod cockpit;
 mod commands;
 mod compiling;

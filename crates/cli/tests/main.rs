@@ -12,6 +12,7 @@ mod cassettes;
 mod checking;
 #[cfg(debug_assertions)]
 mod clocks;
+mod cluster;
 mod coding_agents;
 mod common;
 mod contracts;

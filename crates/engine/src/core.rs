@@ -3,6 +3,7 @@
 //! The scheduler and the permits behind one interface. No clock, no disk, no runtime: [`Run`](crate::Run) gives it facts and
 //! carries out its effects, and so does the simulated world of the tests. What each kind of fact means is in `take`.
 
+mod attending;
 mod cut_off;
 mod guidance;
 mod take;
@@ -11,7 +12,7 @@ mod workspace;
 
 pub use guidance::MOST_GUIDANCE;
 
-pub(crate) use take::stopping;
+pub use take::stopping;
 
 use crate::capacity::budget::accounts::SpentNote;
 use crate::capacity::calls::too_much;
@@ -146,6 +147,8 @@ pub struct Core {
     silent: HashSet<TaskIx>,
     /// How much of what was said to its task each running attempt has heard.
     heard: HashMap<TaskIx, usize>,
+    /// Attempts that went on while the state was folded anew and for which no permit was to be had again.
+    unheld: HashSet<TaskIx>,
     /// A task that waits for a permit and the resource that it waits for, at the end of the last turn.
     blocked: Option<(TaskIx, String)>,
     /// When it is worth asking for permits again though nothing has happened.
@@ -172,6 +175,7 @@ impl Core {
             fenced: HashSet::default(),
             silent: HashSet::default(),
             heard: HashMap::default(),
+            unheld: HashSet::default(),
             blocked: None,
             opens: None,
             was_blocked: false,

@@ -75,7 +75,7 @@ pub enum FromOwner {
 }
 
 /// The answer to the demand of a call.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// The call may be made.
@@ -85,8 +85,9 @@ pub enum Permission {
 }
 
 /// A [`Report`] in a message.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of `Report`")]
 pub enum WireReport {
     /// A piece of an answer.
     Progress { text: String },

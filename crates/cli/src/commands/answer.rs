@@ -55,6 +55,7 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     if let Err(refused) = sent {
         return Err(refusal(console, args, &run, &question.id.to_string(), &refused)?);
     }
+    crate::cluster::pass_on(&state, &run)?;
     let others =
         if args.alike { answer_alike(console, &state, &stored, (&question, &ask), &given)? } else { 0 };
     let answered = match others {
@@ -63,6 +64,9 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     };
     match live_owner(&state, &run)? {
         Some(holder) => console.conclude(&format!("{answered}; {holder} drives run {run}")),
+        None if crate::cluster::is_entered() && !args.resume => {
+            console.conclude(&format!("{answered}; run {run} goes on"));
+        }
         None if args.resume => {
             let (bounds, again) = (&GoalBounds::default(), Again::default());
             let terms = Terms { accept: false, bounds, again, flags: &args.flags };
@@ -107,6 +111,7 @@ fn answer_alike(
             Err(refused) => console.conclude(&refused.words(run, &gate)),
         }
     }
+    crate::cluster::pass_on(state, &stored.run)?;
     Ok(answered)
 }
 

@@ -119,6 +119,7 @@ pub(crate) fn say(
     failpoint!("guide.before_send");
     Inbox::send(state, run, clock::now(), &Message::Guide { text: words, by })?;
     failpoint!("guide.sent");
+    crate::cluster::pass_on(state, run)?;
     Ok(())
 }
 

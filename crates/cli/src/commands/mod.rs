@@ -1,7 +1,7 @@
 //! One file per command.
 
 pub(crate) mod answer;
-mod attach;
+pub(crate) mod attach;
 pub(crate) mod capacity;
 mod check;
 mod events;
@@ -47,6 +47,13 @@ use crate::failure::CommandFailure;
 /// Does what was asked.
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     crate::caller::may_give(&cli.command)?;
+    let (console, session) = &crate::cluster::enter(&cli.command, console)?;
+    let ended = dispatch(cli, console);
+    session.leave(ended.is_ok());
+    ended
+}
+
+fn dispatch(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     match cli.command {
         Command::Run(args) => run::run(console, &args),
         Command::Goal(args) => goal::run(console, &args),
@@ -79,6 +86,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
         Command::Work(args) => work::run(console, &args),
+        Command::Worker(args) => crate::cluster::worker(console, &args),
+        Command::Cluster(command) => crate::cluster::command(console, &command),
         Command::Test(args) => test::run(console, &args),
         Command::Schema(args) => schema::run(console, args.of),
         Command::Project(args) => project::run(console, &args),

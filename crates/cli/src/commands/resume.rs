@@ -236,6 +236,9 @@ fn tell_differences(console: &Console, started: &RunStarted, prompts_went: &[Str
 
 /// Commands and files are found from the folder that the run was started in, so that is where it goes on.
 fn enter_folder(started: &RunStarted, run: &RunId) -> Result<(), CommandFailure> {
+    if crate::cluster::is_entered() && !Path::new(&started.folder).is_dir() {
+        return Ok(()); // it was started on another machine, and workers perform it
+    }
     std::env::set_current_dir(&started.folder).map_err(|error| {
         let words =
             format!("run `{run}` was started in `{}`, which cannot be entered: {error}", started.folder);

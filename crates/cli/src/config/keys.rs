@@ -83,6 +83,7 @@ pub const LEAST_DOLLARS: f64 = 1e-6;
 /// The keys, as dotted paths; `*` stands for a name that the user chooses.
 pub const KEYS: &[(&str, Kind)] = &[
     ("state_dir", Kind::Path),
+    ("state", Kind::Text),
     ("machine_concurrency", ATTEMPTS),
     ("lease_seconds", Kind::Within(1, 600)),
     ("disk_wait_seconds", Kind::Within(0, 86_400)),

@@ -58,6 +58,9 @@ impl Equipment {
         config: &Config,
     ) -> Result<Equipment, CommandFailure> {
         let (ground, rulebook) = (&config.sandbox, &config.rulebook);
+        if crate::cluster::is_entered() {
+            return Equipment::elsewhere(plan, cassette, config);
+        }
         require_servers(plan)?;
         let keys = Credentials::of(plan);
         if let CassetteMode::Replay(folder) = cassette {
@@ -84,6 +87,22 @@ impl Equipment {
         let recording = Recording::new(live.providers, file, keys.scrubber());
         let tools = live.tools.recorded(&recording);
         Ok(Equipment { providers: Arc::new(recording), tools, cassette_used: true, ..live })
+    }
+
+    /// What a plan needs in this process where others perform its attempts: nothing but that they can be named. Keys are looked for
+    /// where they are used.
+    fn elsewhere(plan: &Plan, cassette: &CassetteMode, config: &Config) -> Result<Equipment, CommandFailure> {
+        require_servers(plan)?;
+        for (step, provider) in providers(plan) {
+            if provider.name.is_empty() {
+                return Err(without_provider(step));
+            }
+            if !preset::is_known(&provider.name) {
+                return Err(with_unknown_provider(step, &provider.name));
+            }
+        }
+        let cassette_used = !matches!(cassette, CassetteMode::Off);
+        Ok(Equipment { cassette_used, ..Equipment::with(&Credentials::of(plan), &config.sandbox, &config.rulebook) })
     }
 
     /// What attempts of another process's run need.

@@ -233,6 +233,9 @@ impl Core {
         }
         // A call that is open still was never made, or its outcome is unknown: it says nothing about its model.
         self.close_call(at, task, None, Outcome::Unknown, turn);
+        if self.unheld.remove(&task) {
+            return;
+        }
         let learned = self.permits.end(task, outcome, at, &mut turn.effects);
         learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
     }
@@ -512,6 +515,6 @@ impl Core {
 }
 
 /// Why a run that is stopping makes no further call. Its attempts go on after a resume, at their last finished turn.
-pub(crate) fn stopping() -> Failure {
+pub fn stopping() -> Failure {
     Failure::new(Class::Cancelled, "the run is stopping; no further call is made").reason(reason::INTERRUPTED)
 }
