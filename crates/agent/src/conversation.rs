@@ -7,6 +7,7 @@
 //! are the driver's.
 
 mod approval;
+mod guidance;
 mod ladder;
 mod past;
 mod question;
@@ -72,6 +73,8 @@ pub struct Conversation {
     begins_calls: bool,
     /// What people should know and were not told yet.
     notes: Vec<Note>,
+    /// What people said to the task, as far as it is known here.
+    said: Vec<String>,
 }
 
 /// What is neither a message nor a kept value: small, so that it can be written down each time.
@@ -103,6 +106,9 @@ struct State {
     /// What was said about calls of the turn, with their places; used up with the turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rulings: Vec<(usize, Ruling)>,
+    /// How much of what people said to the task is part of the conversation.
+    #[serde(default, skip_serializing_if = "guidance::is_none")]
+    heard: usize,
     memory: Memory,
 }
 
@@ -190,6 +196,7 @@ impl Conversation {
             was_filler: false,
             before: None,
             rulings: Vec::new(),
+            heard: 0,
             memory: Memory::default(),
         };
         let prompt = &premise.call.prompt;
@@ -206,6 +213,7 @@ impl Conversation {
             unwritten: record::Unwritten::beginning(),
             begins_calls: false,
             notes: Vec::new(),
+            said: Vec::new(),
         }
     }
 

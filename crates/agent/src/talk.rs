@@ -253,7 +253,9 @@ impl Talk<'_> {
     async fn converse(&self, premise: &Premise<'_>, going: &mut Going<'_>, heard: &Heard<'_>) -> Closing {
         let mut models =
             Models::new(self.call, self.contract, &self.assignment.step, self.assignment.attempt);
+        let mut told = 0;
         loop {
+            self.listen(premise, going, &mut told);
             for Note { code, message } in going.conversation.take_notes() {
                 self.link.report(Report::Noted { code, message });
             }
@@ -290,6 +292,21 @@ impl Talk<'_> {
         }
     }
 
+    /// Hears what people have said to the task, and says how much of it was heard.
+    fn listen(&self, premise: &Premise<'_>, going: &mut Going<'_>, told: &mut usize) {
+        let since = self.link.guidance();
+        if since.is_empty() && self.assignment.guidance.is_empty() {
+            return;
+        }
+        let said: Vec<String> = self.assignment.guidance.iter().cloned().chain(since).collect();
+        going.conversation.listen(premise, &said);
+        let count = going.conversation.guidance_heard();
+        if count > *told {
+            self.link.report(Report::GuidanceHeard { count });
+            *told = count;
+        }
+    }
+
     /// A validator that may be there in a further attempt is asked again in that one, which goes on here; only then does
     /// the answer pass without it.
     fn is_left_to_another(&self, purpose: Purpose, failure: &Failure) -> bool {
@@ -316,8 +333,13 @@ impl Talk<'_> {
             remembered: &self.assignment.remembered,
             was_cut_off: going.was_cut_off,
         };
-        let Looks { clearances, asked, remembered, notes } =
+        let Looks { clearances, asked, remembered, notes, end } =
             approver.look(going.conversation.calls(), premise.offer, &going.conversation).await;
+        if let Some(violation) = end {
+            let message = violation.message.clone();
+            self.link.report(Report::Noted { code: "security_violation", message });
+            return Err(self.named(violation));
+        }
         if asked.is_empty() {
             going.conversation.rule(remembered);
             going.clearances = Some(clearances);

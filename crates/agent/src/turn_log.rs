@@ -19,6 +19,12 @@ pub trait TurnLog: Send + Sync {
     /// A large value that was recorded earlier, by this attempt or one before it.
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>>;
 
+    /// What people have said to the task since the attempt began, oldest first: all of it at each call, and all of it is on disk. Links of
+    /// processes that perform attempts for others hear nothing: the task's next attempt does.
+    fn guidance(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Makes durable what became of the workspace that the attempt works in, whose owner is named. Links of processes that perform
     /// attempts for others have none to tell of.
     fn workspace(&self, _owner: TaskId, _told: WorkspaceTold) -> BoxFuture<'_, Result<(), Failure>> {

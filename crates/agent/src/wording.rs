@@ -77,6 +77,24 @@ pub fn fill_in(why: &str) -> String {
     )
 }
 
+/// What people said to the agent on its way, behind the words that it reads next.
+pub fn guidance(said: &[String]) -> String {
+    let said: String = said.iter().map(|text| format!("\n{}\n", text.trim())).collect();
+    format!(
+        "\n\n--- Guidance from a person who follows your work ---\n{said}\n--- End of the guidance ---\n\
+         Take it into account from here on. It adds to your task and does not replace it: what you were asked to do, and the form that \
+         your answer must have, stay as they are."
+    )
+}
+
+/// Asks once more for an answer that was given before the guidance was heard.
+pub fn guided_again(guidance: &str) -> String {
+    format!(
+        "While you answered, something was said to you.{guidance}\n\nAnswer the same task again, whole and in the same form. If your \
+         answer stays as it is, give it again."
+    )
+}
+
 /// Standing orders of the model that puts answers into shape.
 pub fn repair_system(schema: Option<&OutputSchema>) -> String {
     format!(

@@ -308,6 +308,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         cut_off: 0,
         known_results: Vec::new(),
         remembered: Vec::new(),
+        guidance: Vec::new(),
         workspace: None,
         contract: None,
     }

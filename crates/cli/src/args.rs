@@ -135,7 +135,7 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Reach a goal that is stated in a sentence
     Goal(Box<GoalArgs>),
-    /// Say something to a goal that is being worked on
+    /// Say something to a goal that is being worked on, or to the agent of one task
     Guide(GuideArgs),
     /// Continue a run that was interrupted, is waiting, or failed
     Resume(Box<ResumeArgs>),
@@ -158,6 +158,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Watch a run that goes on in the background, answer its gates, and end as it ends
     Attach(AttachArgs),
+    /// Watch and steer the runs of every process in this terminal
+    Top,
     /// Show the runs of every process in a browser, and over HTTP
     Serve(ServeArgs),
     /// Show a run, or one task of it with its prompt, attempts and output

@@ -3,8 +3,10 @@
 mod args;
 mod caller;
 mod cassette;
+mod cedar;
 mod changes;
 mod clock;
+mod cockpit;
 mod commands;
 mod compiling;
 mod config;
@@ -21,6 +23,7 @@ mod notifying;
 mod plan_text;
 mod printing;
 mod retention;
+mod retrying;
 mod reusing;
 mod serving;
 mod short_history;

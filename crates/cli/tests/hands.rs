@@ -250,6 +250,86 @@ fn the_strictest_policy_holds_for_commands_and_files() {
     );
 }
 
+/// An agent under a policy, with a step that an error would lead to.
+fn under(policy: &str, turns: &Value) -> World {
+    let world = World::with_workflow(
+        "workflow: {name: hands, entry_point: coder, runtime: {provider: {name: scripted, file: replies.yaml}, policy: strict.yaml}}\n\
+         agents:\n  - {name: coder, prompt: Do it., tools: [files, shell], on_error: [{to: after}]}\n\
+         \x20 - {name: after, type: script, command: touch, args: [after]}\noutput: {said: 'it is over'}\n",
+    );
+    world.write("strict.yaml", policy);
+    world.write("replies.yaml", json!({ "replies": { "coder": turns } }).to_string());
+    world
+}
+
+#[test]
+fn a_policy_that_aborts_ends_the_run_and_nothing_comes_behind_it() {
+    for forbidden in [
+        call("shell", json!({"command": "frobnicate"})),
+        call("write_file", json!({"path": ".git/config", "content": "evil"})),
+    ] {
+        let write = |name: &str| call("write_file", json!({"path": name, "content": "x"}));
+        let turns = json!([calls(&[write("a.txt")]), calls(&[write("b.txt"), forbidden.clone()]), "Done."]);
+        let world = under("extends: develop\non_violation: hard_abort\n", &turns);
+        world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["is forbidden", "hard_abort"]);
+        let made = |name: &str| world.work().join(name).exists();
+        assert!(made("a.txt"), "{forbidden}");
+        assert!(!made("b.txt") && !made("after"), "none of the turn's calls is made, and no route is taken: {forbidden}");
+        let events = world.convoke(&["events", &world.run(), "--format", "json"]).exits(0).stdout;
+        assert!(events.contains("policy_violation") && events.contains("security_violation"), "{events}");
+        // The run can be taken up again, once what it was asked has changed.
+        world.write("replies.yaml", json!({ "replies": { "coder": ["Done.", "Done.", "Done."] } }).to_string());
+        world.convoke(&["resume", &world.run()]).exits(0);
+        assert_eq!(world.status(), "succeeded");
+    }
+}
+
+#[test]
+fn a_policy_that_fails_a_validation_tells_the_agent() {
+    let turns = json!([calls(&[call("shell", json!({"command": "frobnicate"}))]), "Done."]);
+    let world = under("extends: develop\non_violation: validation_fail\n", &turns);
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let results = results(&world, "coder");
+    assert!(results[0].0 && results[0].1.contains("frobnicate"), "{results:#?}");
+}
+
+#[test]
+fn a_policy_of_the_project_only_makes_less_possible() {
+    let turns = json!([
+        calls(&[call("write_file", json!({"path": "kept/x", "content": "x"}))]),
+        calls(&[call("shell", json!({"command": "frobnicate"}))]),
+        "Done."
+    ]);
+    let world = agent("", "tools: [files, shell]", &turns);
+    // It allows every program, and protects a folder: only the second counts.
+    world.write("house.yaml", "binaries: {allow: [\"*\"]}\npaths: {write: [\"**\"], protect: [\"kept/**\"]}\non_violation: ask\n");
+    world.write("convoke.toml", "policy = 'house.yaml'\n");
+    world.convoke(&["run", "w.yaml"]).exits(5);
+    let results = results(&world, "coder");
+    assert!(results[0].0 && results[0].1.contains("protects"), "{results:#?}");
+    let asked = world.convoke(&["answer", &world.run()]).exits(0).stdout;
+    assert!(asked.contains("frobnicate") && asked.contains("develop"), "{asked}");
+    world.write("house.yaml", "binarys: {}\n");
+    world.convoke(&["run", "w.yaml"]).mentions(&["policy", "binarys"]);
+}
+
+#[test]
+fn cedar_rules_of_a_policy_are_asked_about_what_agents_do() {
+    let write = |name: &str| calls(&[call("write_file", json!({"path": name, "content": "x"}))]);
+    let turns = json!([write("docs/a.md"), write("src/a.rs"), "Done."]);
+    let world = under("extends: develop\ncedar: rules.cedar\n", &turns);
+    world.write(
+        "rules.cedar",
+        "permit(principal == Step::\"coder\", action, resource);\n@id(\"docs\") forbid(principal, action, resource in Path::\"docs\");\n",
+    );
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let results = results(&world, "coder");
+    assert!(results[0].0 && results[0].1.contains("forbidden by `docs`"), "{results:#?}");
+    assert!(!results[1].0 && world.work().join("src/a.rs").exists(), "{results:#?}");
+    std::fs::remove_file(world.work().join("rules.cedar")).unwrap();
+    world.convoke(&["run", "w.yaml"]).mentions(&["rules.cedar"]);
+}
+
 #[test]
 fn lists_that_name_our_tools_wrongly_are_found() {
     let checked = |head: &str, keys: &str| {

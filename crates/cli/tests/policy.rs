@@ -96,6 +96,33 @@ fn links_of_the_disk_are_followed_before_a_verdict() {
 }
 
 #[test]
+fn what_cedar_rules_say_is_shown() {
+    let world = World::new();
+    world.write("house.yaml", "extends: develop\ncedar: rules.cedar\n");
+    world.write(
+        "rules.cedar",
+        "permit(principal, action, resource);\n@id(\"no pushes\") forbid(principal == Persona::\"junior\", action in Command::Action::\"git\", resource);\n",
+    );
+    let check = |args: &[&str]| {
+        let all = [&["policy", "check", "--policy", "house.yaml"], args, &["--", "git status"]].concat();
+        world.run(&all)
+    };
+    let said = check(&[]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("permits command `git status`"), "{}", said.stdout);
+    let said = check(&["--persona", "junior"]);
+    assert_eq!(said.code, 3);
+    assert!(said.stdout.contains("forbidden by `no pushes`"), "{}", said.stdout);
+    let said: Value = serde_json::from_str(&check(&["--persona", "junior", "--format", "json"]).stdout).unwrap();
+    assert_eq!((&said["verdict"], &said["opinions"][0]["permitted"]), (&json!("deny"), &json!(false)), "{said}");
+    let said = world.run(&["policy", "explain", "house.yaml"]);
+    assert!(said.stdout.contains("asks `rules.cedar`") && said.stdout.contains("forbid"), "{}", said.stdout);
+    world.write("rules.cedar", "permit(principal, action);\n");
+    let said = check(&[]);
+    assert!(said.code == 3 && said.stderr.contains("rules.cedar"), "{}", said.stderr);
+}
+
+#[test]
 fn a_policy_is_explained_and_its_schema_printed() {
     let world = World::new();
     let said = world.run(&["policy", "explain", "read-only"]);

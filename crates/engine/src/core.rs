@@ -53,6 +53,8 @@ pub enum Effect {
     Abort(TaskIx),
     /// Stop every attempt.
     AbortAll,
+    /// Tell an attempt what a person said to its task.
+    Guide(TaskIx, String),
     /// Look whether files exist. The answer is a fact.
     LookUpFiles(TaskIx, Vec<String>),
     /// Change what the runs of the project share. The answer is a fact.
@@ -142,6 +144,8 @@ pub struct Core {
     fenced: HashSet<TaskIx>,
     /// Attempts whose performers are silent: what they hold may be in use after their end.
     silent: HashSet<TaskIx>,
+    /// How much of what was said to its task each running attempt has heard.
+    heard: HashMap<TaskIx, usize>,
     /// A task that waits for a permit and the resource that it waits for, at the end of the last turn.
     blocked: Option<(TaskIx, String)>,
     /// When it is worth asking for permits again though nothing has happened.
@@ -167,6 +171,7 @@ impl Core {
             interrupt: None,
             fenced: HashSet::default(),
             silent: HashSet::default(),
+            heard: HashMap::default(),
             blocked: None,
             opens: None,
             was_blocked: false,

@@ -116,6 +116,8 @@ pub enum What {
     },
     /// A person says something to the run.
     Guided {
+        /// The task that it is meant for; `None`: all of the run's goals.
+        task: Option<TaskId>,
         /// The words.
         text: String,
         /// The author.

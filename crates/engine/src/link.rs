@@ -40,6 +40,8 @@ pub(crate) struct AttemptLink {
     pub client: Option<Arc<CapacityClient>>,
     pub fence: Option<Fence>,
     pub calls: Mutex<Calls>,
+    /// What people said to the task since the attempt was launched.
+    pub guidance: Arc<Mutex<Vec<String>>>,
 }
 
 impl Sink for AttemptLink {
@@ -188,6 +190,10 @@ impl TurnLog for AttemptLink {
             let gone = |_| Failure::new(Class::Cancelled, "the run ended before its tools were on disk");
             answer.await.map_err(gone)
         })
+    }
+
+    fn guidance(&self) -> Vec<String> {
+        self.guidance.lock().expect("nobody panics while holding it").clone()
     }
 
     fn workspace(&self, owner: TaskId, told: WorkspaceTold) -> BoxFuture<'_, Result<(), Failure>> {

@@ -108,6 +108,8 @@ pub enum WireReport {
     ToolStarted { tool: String },
     /// A tool was called.
     ToolCalled { tool: String, ms: u64, failed: bool },
+    /// So much of what people said is part of the conversation.
+    GuidanceHeard { count: usize },
     /// A remark for people.
     Noted { code: String, message: String },
 }
@@ -127,6 +129,7 @@ impl From<Report> for WireReport {
             Report::ModelCalled(call) => WireReport::ModelCalled(call),
             Report::ToolStarted { tool } => WireReport::ToolStarted { tool },
             Report::ToolCalled { tool, ms, failed } => WireReport::ToolCalled { tool, ms, failed },
+            Report::GuidanceHeard { count } => WireReport::GuidanceHeard { count },
             Report::Noted { code, message } => WireReport::Noted { code: code.to_owned(), message },
         }
     }
@@ -145,6 +148,7 @@ impl From<WireReport> for Report {
             WireReport::ModelCalled(call) => Report::ModelCalled(call),
             WireReport::ToolStarted { tool } => Report::ToolStarted { tool },
             WireReport::ToolCalled { tool, ms, failed } => Report::ToolCalled { tool, ms, failed },
+            WireReport::GuidanceHeard { count } => Report::GuidanceHeard { count },
             WireReport::Noted { code, message } => Report::Noted { code: static_code(code), message },
         }
     }

@@ -32,6 +32,15 @@ pub enum Message {
         /// The author of the guidance.
         by: String,
     },
+    /// Guidance for the agent of one task.
+    GuideTask {
+        /// The task.
+        task: TaskId,
+        /// The words.
+        text: String,
+        /// The author of the guidance.
+        by: String,
+    },
     /// Stop the run.
     Stop {
         /// At once, without letting attempts finish.

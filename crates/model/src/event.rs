@@ -146,6 +146,15 @@ pub enum Event {
         /// The person.
         by: String,
     },
+    /// A person says something to the agent of one task; its next turn has it, beside the task that it has.
+    TaskGuided {
+        /// The task.
+        task: TaskId,
+        /// The words.
+        text: String,
+        /// The person.
+        by: String,
+    },
     /// A phase changed what the run keeps for its later phases.
     StateChanged {
         /// The phase.

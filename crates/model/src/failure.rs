@@ -214,6 +214,8 @@ pub mod reason {
     pub const TEMPLATE: &str = "template";
     /// A command ended with another exit code than 0, and what it wrote is not what it declares.
     pub const EXIT_CODE: &str = "exit_code";
+    /// A call that a policy forbids was wanted, and the policy says that this ends the run.
+    pub const POLICY_VIOLATION: &str = "policy_violation";
     /// A change of what the runs of a project share could not be made.
     pub const PROJECT_UNWRITTEN: &str = "project_unwritten";
     /// The engine stopped the attempt because it was told to let go of the run.

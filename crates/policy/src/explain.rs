@@ -1,5 +1,6 @@
 //! A policy as a person reads it: what may be done without asking, what may never be done, and what becomes of the rest.
 
+use crate::authority::Named;
 use crate::policy::Policy;
 use crate::verdict::OnViolation;
 use std::fmt::{Display, Write as _};
@@ -56,12 +57,15 @@ impl Policy {
             limits.timeout.as_secs(),
             limits.output
         ));
+        if let Some(Named { name, authority }) = &self.authority {
+            let rules = authority.rules();
+            line(&format!("asks `{name}` about everything as well; what its {} rules do not permit is denied:", rules.len()));
+            rules.iter().flat_map(|rule| rule.lines()).for_each(|rule| line(&format!("  {rule}")));
+        }
         line(match self.on_violation {
             OnViolation::Ask => "everything else: a person is asked",
             OnViolation::ValidationFail => "everything else: denied; the agent is told and goes on",
-            OnViolation::HardAbort => {
-                "everything else: denied; the agent is told and goes on (`hard_abort` ends no run yet)"
-            }
+            OnViolation::HardAbort => "everything else: denied, and the run ends"
         });
         text
     }

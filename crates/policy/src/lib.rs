@@ -21,6 +21,7 @@
 //! The policy is the convenience; the sandbox in which plans run is the boundary. What the crate leaves to others: executing plans,
 //! resolving paths again when they are opened, asking people.
 
+mod authority;
 mod explain;
 mod file;
 mod judging;
@@ -32,6 +33,7 @@ mod reading;
 mod verdict;
 mod world;
 
+pub use authority::{Action, Actor, Answer, Authorities, Authority, Named, NoAuthorities, Opinion, Question, Resource};
 pub use file::{Finding, PRESETS, preset_text, schema};
 pub use judging::{Host, parse_host};
 pub use plan::{CommandPlan, PlannedCommand, PlannedPipeline, PlannedRedirect, quote};

@@ -7,6 +7,7 @@ use crate::reading::script::Join;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter, Write as _};
+use std::sync::Arc;
 
 /// What would be executed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -41,8 +42,8 @@ pub struct PlannedCommand {
     /// Where it runs.
     pub cwd: String,
     /// Variables that are set for it, beside those that the policy passes.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub env: Arc<BTreeMap<String, String>>,
     /// Redirects, in the order in which they are done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirects: Vec<PlannedRedirect>,
@@ -97,6 +98,10 @@ pub enum PlannedRedirect {
     },
 }
 
+fn is_empty(variables: &BTreeMap<String, String>) -> bool {
+    variables.is_empty()
+}
+
 impl CommandPlan {
     /// What an approval is bound to: a hash of everything that is executed.
     pub fn hash(&self) -> String {
@@ -108,7 +113,7 @@ impl CommandPlan {
     pub fn without_env(&self) -> CommandPlan {
         let mut plan = self.clone();
         let commands = plan.pipelines.iter_mut().flat_map(|pipeline| &mut pipeline.commands);
-        commands.for_each(|command| command.env.clear());
+        commands.for_each(|command| command.env = Arc::default());
         plan
     }
 
@@ -151,7 +156,7 @@ impl Display for CommandPlan {
 impl Display for PlannedCommand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "[{}] ", quote(&self.cwd))?;
-        for (name, value) in &self.env {
+        for (name, value) in self.env.iter() {
             write!(f, "{name}={} ", quote(value))?;
         }
         for (at, word) in self.argv.iter().enumerate() {
@@ -223,7 +228,7 @@ mod tests {
         };
         let base = plan(command.clone());
         let other_cwd = plan(PlannedCommand { cwd: "/x".into(), ..command.clone() });
-        let other_env = plan(PlannedCommand { env: [("A".into(), "b".into())].into(), ..command.clone() });
+        let other_env = plan(PlannedCommand { env: Arc::new([("A".into(), "b".into())].into()), ..command.clone() });
         let two_words = plan(PlannedCommand { argv: vec!["l".into(), "s".into()], ..command });
         let hashes: BTreeSet<_> = [&base, &other_cwd, &other_env, &two_words].map(CommandPlan::hash).into();
         assert_eq!(hashes.len(), 4);

@@ -1,12 +1,13 @@
 //! A policy as it is meant: what programs, paths, hosts, tools and variables are allowed.
 
+use crate::authority::{Actor, Named};
 use crate::judging::Host;
 use crate::reading::Caps;
+use crate::protected::Names;
 use crate::reading::word::{Pattern, Piece};
 use crate::verdict::OnViolation;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
-use std::path::Path;
 use std::time::Duration;
 
 /// A policy. Made by [`Policy::parse`] or [`Policy::preset`].
@@ -28,6 +29,10 @@ pub struct Policy {
     pub limits: Limits,
     /// What becomes of what no rule allows.
     pub on_violation: OnViolation,
+    /// Another authority that is asked about everything, and the file of its rules.
+    pub authority: Option<Named>,
+    /// Who is asked about.
+    pub actor: Actor,
 }
 
 /// Programs.
@@ -114,7 +119,14 @@ impl Policy {
             environment: Environment::default(),
             limits: Limits::default(),
             on_violation: OnViolation::HardAbort,
+            authority: None,
+            actor: Actor::default(),
         }
+    }
+
+    /// The same policy, asked about what somebody does.
+    pub fn for_actor(self, actor: Actor) -> Policy {
+        Policy { actor, ..self }
     }
 
     /// Whether every program may run that no rule denies.
@@ -133,7 +145,36 @@ pub struct PathPattern {
 #[derive(Debug, Clone, PartialEq)]
 enum Part {
     Any,
-    Name(Pattern),
+    Name { name: Name, folded: Name },
+}
+
+impl Part {
+    fn literal(&self) -> Option<&str> {
+        match self {
+            Part::Name { name: Name::Literal(name), .. } => Some(name),
+            Part::Name { .. } | Part::Any => None,
+        }
+    }
+}
+
+/// One name of a pattern: a text, or with wildcards.
+#[derive(Debug, Clone, PartialEq)]
+enum Name {
+    Literal(String),
+    Wild(Pattern),
+}
+
+impl Name {
+    fn of(pattern: Pattern) -> Name {
+        pattern.literal().map_or(Name::Wild(pattern), Name::Literal)
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        match self {
+            Name::Literal(own) => own == name,
+            Name::Wild(pattern) => pattern.matches_any(name),
+        }
+    }
 }
 
 impl PathPattern {
@@ -154,26 +195,29 @@ impl PathPattern {
             parts.push(Part::Any);
         }
         for name in clean.split('/').filter(|name| !name.is_empty() && *name != ".") {
-            parts.push(if name == "**" { Part::Any } else { Part::Name(Pattern::of_text(name)) });
+            let pattern = Pattern::of_text(name);
+            parts.push(match name {
+                "**" => Part::Any,
+                _ => Part::Name { folded: Name::of(lower(&pattern)), name: Name::of(pattern) },
+            });
         }
         Ok(PathPattern { text: text.to_owned(), parts })
     }
 
     /// The folder in which everything of the pattern is, from the root; empty for the root itself.
     pub fn folder(&self) -> String {
-        let name = |part: &Part| match part {
-            Part::Name(pattern) => pattern.literal(),
-            Part::Any => None,
-        };
-        let names: Vec<String> = self.parts.iter().map_while(name).collect();
-        names.join("/")
+        let literal = self.parts.iter().map_while(Part::literal);
+        literal.collect::<Vec<_>>().join("/")
     }
 
     /// Whether a path from the root is one of the pattern, or beneath one.
-    pub fn takes(&self, path: &Path, folded: bool) -> bool {
-        let fold = |text: &str| if folded { text.to_lowercase() } else { text.to_owned() };
-        let names: Vec<String> = path.iter().map(|name| fold(&name.to_string_lossy())).collect();
-        takes(&self.parts, &names, folded)
+    pub(crate) fn takes(&self, path: &Names<'_>) -> bool {
+        takes(&self.parts, path.exact(), false)
+    }
+
+    /// The same without regard to case.
+    pub(crate) fn takes_folded(&self, path: &Names<'_>) -> bool {
+        takes(&self.parts, path.lower(), true)
     }
 }
 
@@ -183,14 +227,15 @@ impl Display for PathPattern {
     }
 }
 
-fn takes(parts: &[Part], names: &[String], folded: bool) -> bool {
+fn takes(parts: &[Part], names: &[impl AsRef<str>], is_folded: bool) -> bool {
     match parts.split_first() {
         // What is beneath belongs to it.
         None => true,
-        Some((Part::Any, rest)) => (0..=names.len()).any(|at| takes(rest, &names[at..], folded)),
-        Some((Part::Name(pattern), rest)) => names.split_first().is_some_and(|(name, left)| {
-            let pattern = if folded { lower(pattern) } else { pattern.clone() };
-            pattern.matches_any(name) && takes(rest, left, folded)
+        Some((Part::Any, [])) => true,
+        Some((Part::Any, rest)) => (0..=names.len()).any(|at| takes(rest, &names[at..], is_folded)),
+        Some((Part::Name { name, folded }, rest)) => names.split_first().is_some_and(|(first, left)| {
+            let name = if is_folded { folded } else { name };
+            name.takes(first.as_ref()) && takes(rest, left, is_folded)
         }),
     }
 }
@@ -206,11 +251,12 @@ fn lower(pattern: &Pattern) -> Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn patterns_of_paths_take_what_is_beneath() {
         let takes =
-            |pattern: &str, path: &str| PathPattern::parse(pattern).unwrap().takes(Path::new(path), false);
+            |pattern: &str, path: &str| PathPattern::parse(pattern).unwrap().takes(&Names::of(Path::new(path)));
         assert!(takes("src/**", "src/a/b.rs") && takes("src", "src/a") && takes("a/src", "a/src/x"));
         assert!(
             takes("*.lock", "deep/Cargo.lock")
@@ -222,7 +268,7 @@ mod tests {
         assert!(
             !takes("src/**", "srcs/a") && !takes("a/src", "b/a/src") && !takes("tests/**", "src/tests.rs")
         );
-        assert!(PathPattern::parse("Tests/**").unwrap().takes(Path::new("tests/x"), true));
+        assert!(PathPattern::parse("Tests/**").unwrap().takes_folded(&Names::of(Path::new("tests/x"))));
         let folder = |pattern: &str| PathPattern::parse(pattern).unwrap().folder();
         assert_eq!(
             (folder("src/**"), folder("a/b/*.rs"), folder("**"), folder("*.lock")),

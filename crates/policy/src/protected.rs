@@ -3,8 +3,10 @@
 //! Names are compared by components, without regard to case, on the path from the root after every link was followed. They hold for
 //! files that are not there yet as well: a missing settings file is as good a target as one that exists.
 
-use crate::reading::word::Pattern;
+use crate::reading::word::{Pattern, Piece};
+use std::borrow::Cow;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Folders of which nothing may be changed.
 const FOLDERS: [&str; 18] = [
@@ -118,12 +120,43 @@ const SECRET_FILES: [&str; 22] = [
     ".dockercfg",
 ];
 
+/// The names of a path from the root: as they are, and in lower case.
+#[derive(Debug)]
+pub struct Names<'a> {
+    exact: Vec<Cow<'a, str>>,
+    lower: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Names<'a> {
+    /// The names of a path.
+    pub fn of(path: &'a Path) -> Names<'a> {
+        let exact: Vec<Cow<'a, str>> = path.iter().map(|name| name.to_string_lossy()).collect();
+        let lower = exact.iter().cloned().map(folded).collect();
+        Names { exact, lower }
+    }
+
+    /// As they are.
+    pub fn exact(&self) -> &[Cow<'a, str>] {
+        &self.exact
+    }
+
+    /// In lower case, without what some file systems pass over.
+    pub fn lower(&self) -> &[Cow<'a, str>] {
+        &self.lower
+    }
+}
+
 /// Why a path may not be changed, if it may not. `replaces` is for whole entries: a folder that holds protected files must not
 /// come to stand there either.
 pub fn protected(path: &Path, replaces: bool) -> Option<String> {
-    let names = folded(path);
+    protected_names(&Names::of(path), replaces)
+}
+
+/// The same for the names of a path.
+pub(crate) fn protected_names(names: &Names<'_>, replaces: bool) -> Option<String> {
+    let names = names.lower();
     for (at, name) in names.iter().enumerate() {
-        if FOLDERS.contains(&name.as_str()) {
+        if FOLDERS.contains(&&**name) {
             return Some(format!("`{name}` and everything in it"));
         }
         if let Some(next) = names.get(at + 1)
@@ -133,10 +166,10 @@ pub fn protected(path: &Path, replaces: bool) -> Option<String> {
         }
     }
     let last = names.last()?;
-    if FILES.contains(&last.as_str()) || last.starts_with(".env") {
+    if FILES.contains(&&**last) || last.starts_with(".env") {
         return Some(format!("files named `{last}`"));
     }
-    let above = names.len().checked_sub(2).map_or("", |at| names[at].as_str());
+    let above = names.len().checked_sub(2).map_or("", |at| &*names[at]);
     if FILE_PAIRS.contains(&(above, last)) {
         return Some(format!("`{above}/{last}`"));
     }
@@ -144,9 +177,7 @@ pub fn protected(path: &Path, replaces: bool) -> Option<String> {
     if replaces && (FILE_PAIRS.iter().any(holds) || FOLDER_PAIRS.iter().any(holds)) {
         return Some(format!("what `{last}` holds"));
     }
-    if SECRET_FOLDERS.contains(&last.as_str())
-        || names.iter().any(|name| SECRET_FOLDERS.contains(&name.as_str()))
-    {
+    if names.iter().any(|name| SECRET_FOLDERS.contains(&&**name)) {
         return Some("keys and their folders".to_owned());
     }
     None
@@ -154,12 +185,20 @@ pub fn protected(path: &Path, replaces: bool) -> Option<String> {
 
 /// Why a path may not be read, if it may not.
 pub fn secret(path: &Path) -> Option<String> {
-    folded(path)
-        .iter()
-        .find_map(|name| is_secret_name(name).then(|| format!("`{name}` may hold keys or passwords")))
+    secret_names(&Names::of(path))
+}
+
+/// The same for the names of a path.
+pub(crate) fn secret_names(names: &Names<'_>) -> Option<String> {
+    let found = names.lower().iter().find(|name| is_secret_name(name))?;
+    Some(format!("`{found}` may hold keys or passwords"))
 }
 
 fn is_secret_name(name: &str) -> bool {
+    // All of them begin with one of these letters, or have an ending.
+    if !name.starts_with(['.', 'i', 'c']) && !name.contains('.') {
+        return false;
+    }
     SECRET_FOLDERS.contains(&name)
         || SECRET_FILES.iter().any(|pattern| plain_match(pattern, name))
         // A private key of any name; what has an ending is a file of a program.
@@ -176,57 +215,79 @@ fn plain_match(pattern: &str, name: &str) -> bool {
 
 /// The secret name that one name of a pattern may stand for. A bare `*` is left to those who know the folder.
 pub fn pattern_reaches_secret(pattern: &Pattern) -> Option<&'static str> {
-    let secrets = SECRET_FILES.iter().chain(&SECRET_FOLDERS).chain(&["id_*"]);
     for part in pattern.components() {
         if part.literal().is_some() || is_bare(&part) {
             continue;
         }
-        if let Some(secret) = secrets.clone().find(|secret| reaches(&part, secret)) {
-            return Some(secret);
+        let lower = |piece: &Piece| match piece {
+            Piece::Literal(c) => Piece::Literal(c.to_ascii_lowercase()),
+            other => other.clone(),
+        };
+        let part = Pattern(part.0.iter().map(lower).collect());
+        if let Some(secret) = SECRETS.iter().find(|secret| secret.is_reached_by(&part)) {
+            return Some(secret.text);
         }
     }
     None
 }
 
-/// Whether a pattern is `*` alone, or `*` with one ending of a source file: such a one is common and stands for ordinary files.
-fn is_bare(part: &Pattern) -> bool {
-    part.0.iter().all(|piece| *piece == crate::reading::word::Piece::Many)
+/// A secret name, with the patterns that patterns are compared with.
+struct Secret {
+    text: &'static str,
+    /// What it begins or ends with.
+    fixed: &'static str,
+    own: Pattern,
+    /// Every name that begins or ends so.
+    open: Pattern,
 }
 
-fn reaches(part: &Pattern, secret: &str) -> bool {
-    use crate::reading::word::Piece;
-    let other = Pattern::of_text(secret);
-    // A pattern that begins with a wildcard and ends otherwise than the secret names something else.
-    let lower = |piece: &Piece| match piece {
-        Piece::Literal(c) => Piece::Literal(c.to_ascii_lowercase()),
-        other => other.clone(),
-    };
-    let part = Pattern(part.0.iter().map(lower).collect());
-    match secret {
-        // `id_*` takes names without an ending alone.
-        "id_*" => part.0.iter().all(|piece| *piece != Piece::Literal('.')) && starts_alike(&part, "id_"),
-        // What begins with a literal other than the secret's is told apart by it; what begins with a wildcard, by its end.
-        _ if secret.starts_with('*') => ends_alike(&part, &secret[1..]),
-        _ => starts_alike(&part, secret.trim_end_matches('*')) && part.meets(&other),
+static SECRETS: LazyLock<Vec<Secret>> = LazyLock::new(|| {
+    let all = SECRET_FILES.iter().chain(&SECRET_FOLDERS).chain(&["id_*"]);
+    let literal = |text: &str| text.chars().map(Piece::Literal).collect::<Vec<_>>();
+    all.map(|text| {
+        let (fixed, open) = match text.strip_prefix('*') {
+            Some(ending) => (ending, [vec![Piece::Many], literal(ending)].concat()),
+            None => {
+                let beginning = text.trim_end_matches('*');
+                (beginning, [literal(beginning), vec![Piece::Many]].concat())
+            }
+        };
+        Secret { text, fixed, own: Pattern::of_text(text), open: Pattern(open) }
+    })
+    .collect()
+});
+
+impl Secret {
+    /// What begins with a literal other than the secret's is told apart by it; what begins with a wildcard, by its end.
+    fn is_reached_by(&self, part: &Pattern) -> bool {
+        match self.text {
+            // `id_*` takes names without an ending alone.
+            "id_*" => {
+                part.0.iter().all(|piece| *piece != Piece::Literal('.'))
+                    && spells_beginning(part, self.fixed)
+                    && part.meets(&self.open)
+            }
+            text if text.starts_with('*') => spells_ending(part) && part.meets(&self.open),
+            _ => spells_beginning(part, self.fixed) && part.meets(&self.open) && part.meets(&self.own),
+        }
     }
 }
 
+/// Whether a pattern is `*` alone, or `*` with one ending of a source file: such a one is common and stands for ordinary files.
+fn is_bare(part: &Pattern) -> bool {
+    part.0.iter().all(|piece| *piece == Piece::Many)
+}
+
 /// Whether a pattern spells out some of an ending: `*.p?m` does, `src*` does not.
-fn ends_alike(part: &Pattern, ending: &str) -> bool {
-    use crate::reading::word::Piece;
-    let tail: Vec<&Piece> = part.0.iter().rev().take_while(|piece| **piece != Piece::Many).collect();
-    let spelled = tail.iter().any(|piece| **piece == Piece::Literal('.'));
-    let whole = Pattern(std::iter::once(Piece::Many).chain(ending.chars().map(Piece::Literal)).collect());
-    spelled && part.meets(&whole)
+fn spells_ending(part: &Pattern) -> bool {
+    let mut tail = part.0.iter().rev().take_while(|piece| **piece != Piece::Many);
+    tail.any(|piece| *piece == Piece::Literal('.'))
 }
 
 /// Whether a pattern spells out some of a beginning.
-fn starts_alike(part: &Pattern, beginning: &str) -> bool {
-    use crate::reading::word::Piece;
+fn spells_beginning(part: &Pattern, beginning: &str) -> bool {
     let head = part.0.iter().take_while(|piece| **piece != Piece::Many);
-    let spelled = head.zip(beginning.chars()).any(|(piece, c)| *piece == Piece::Literal(c));
-    let open = Pattern(beginning.chars().map(Piece::Literal).chain(std::iter::once(Piece::Many)).collect());
-    spelled && part.meets(&open)
+    head.zip(beginning.chars()).any(|(piece, c)| *piece == Piece::Literal(c))
 }
 
 /// Globs that a search through folders leaves out, so that it reads no secret file.
@@ -244,15 +305,15 @@ pub const LEFT_OUT: [&str; 11] = [
     ".git-credentials",
 ];
 
-/// The names of a path, in lower case. Dots and blanks at the end are nothing to some file systems.
-fn folded(path: &Path) -> Vec<String> {
-    let fold = |name: &std::ffi::OsStr| {
-        let lower = name.to_string_lossy().to_lowercase();
-        let name = lower.trim_end_matches(['.', ' ']);
-        // The short name that some file systems give to `.git`.
-        if name == "git~1" { ".git".to_owned() } else { name.to_owned() }
+/// A name in lower case. Dots and blanks at the end are nothing to some file systems.
+fn folded(name: Cow<'_, str>) -> Cow<'_, str> {
+    let is_folded = name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    let name = match is_folded && !name.ends_with(['.', ' ']) {
+        true => name,
+        false => name.to_lowercase().trim_end_matches(['.', ' ']).to_owned().into(),
     };
-    path.iter().map(fold).collect()
+    // The short name that some file systems give to `.git`.
+    if name == "git~1" { ".git".into() } else { name }
 }
 
 #[cfg(test)]

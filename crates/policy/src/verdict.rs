@@ -1,5 +1,6 @@
 //! What is said about a command, a path or a tool, and why.
 
+use crate::authority::Opinion;
 use crate::plan::CommandPlan;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,7 @@ pub enum OnViolation {
     Ask,
     /// It is denied; the agent is told and goes on.
     ValidationFail,
-    /// It is denied. That it ends the work is left to the caller, and no caller does so yet.
+    /// It is denied, and the run that wanted it ends.
     HardAbort,
 }
 
@@ -85,17 +86,19 @@ pub enum Rule {
     Network,
     /// A tool.
     Tool,
+    /// What another authority of the policy (`cedar`) does not permit.
+    Authority,
 }
 
 impl Rule {
     /// Whether a person may not override it by saying yes.
     pub fn is_final(self) -> bool {
-        matches!(self, Rule::Text | Rule::Denied | Rule::Protected)
+        matches!(self, Rule::Text | Rule::Denied | Rule::Protected | Rule::Authority)
     }
 }
 
 /// Why it is not allowed, in one sentence for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reason {
     /// The rule.
     pub rule: Rule,
@@ -119,12 +122,18 @@ pub struct Judgement {
     pub reasons: Vec<Reason>,
     /// What would be executed. Nothing for a text that is no plain command, and for paths and tools.
     pub plan: Option<CommandPlan>,
+    /// Whether it ends the work that wanted it: it is denied, and the policy says `hard_abort`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aborts: bool,
+    /// What another authority of the policy said to each part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opinions: Vec<Opinion>,
 }
 
 impl Judgement {
     /// Allowed, with nothing to execute.
     pub fn allowed() -> Judgement {
-        Judgement { verdict: Verdict::Allow, reasons: Vec::new(), plan: None }
+        Judgement { verdict: Verdict::Allow, reasons: Vec::new(), plan: None, aborts: false, opinions: Vec::new() }
     }
 
     /// The judgement that follows from reasons.
@@ -135,7 +144,7 @@ impl Judgement {
     ) -> Judgement {
         let of = |reason: &Reason| if reason.rule.is_final() { Verdict::Deny } else { otherwise.verdict() };
         let verdict = reasons.iter().map(of).max().unwrap_or(Verdict::Allow);
-        Judgement { verdict, reasons, plan }
+        Judgement { verdict, reasons, plan, aborts: false, opinions: Vec::new() }
     }
 
     /// The stricter of two; the reasons of both.
@@ -146,6 +155,8 @@ impl Judgement {
                 first.reasons.push(reason);
             }
         }
+        first.aborts |= second.aborts;
+        first.opinions.extend(second.opinions);
         first
     }
 }

@@ -24,6 +24,16 @@ impl Access {
     pub fn changes(self) -> bool {
         matches!(self, Access::Write | Access::Replace)
     }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Access::Look => "look",
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Replace => "replace",
+        }
+    }
 }
 
 /// Where a path leads.
@@ -121,6 +131,15 @@ impl World for Lexical {
     fn resolve(&self, path: &Path, access: Access) -> Resolution {
         let outside = Resolution { place: Place::Outside, kind: Kind::Absent };
         let Ok(inside) = path.strip_prefix(&self.root) else { return outside };
+        if self.links.is_empty() {
+            let Some(at) = without_links(inside) else { return outside };
+            let kind = match at.as_os_str().is_empty() {
+                true => Kind::Folder,
+                false if self.entries.is_empty() => Kind::Absent,
+                false => self.kind(&self.root.join(&at)),
+            };
+            return Resolution { place: Place::Beneath(at), kind };
+        }
         let (mut at, mut followed) = (PathBuf::new(), 0);
         let mut left: Vec<std::ffi::OsString> = names(inside);
         left.reverse();
@@ -158,6 +177,19 @@ impl World for Lexical {
         names.dedup();
         Some(names)
     }
+}
+
+/// A path without dots, where no name is a link; nothing if it leaves the root.
+fn without_links(inside: &Path) -> Option<PathBuf> {
+    let mut at = PathBuf::with_capacity(inside.as_os_str().len());
+    for component in inside.components() {
+        match component {
+            Component::Normal(name) => at.push(name),
+            Component::ParentDir if !at.pop() => return None,
+            _ => {}
+        }
+    }
+    Some(at)
 }
 
 /// The names of a path, without `.`.

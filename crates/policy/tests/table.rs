@@ -632,6 +632,8 @@ fn writes_stay_inside_and_leave_protected_files_alone() {
             "echo x > pipe",
             "mkdir ../x",
             "mkdir -p a/../../x",
+            "mkdir -p new/../x~eep",
+            "mkdir -p src/new/../../x",
             "cd src && touch ../../x",
             "cd .git && touch config",
             "cd .git; touch hooks/x",
@@ -1332,6 +1334,7 @@ fn ordinary_commands_are_allowed() {
         "DEV",
         &[
             "mkdir -p src/new/deep",
+            "mkdir -p src/../new",
             "touch src/new.rs",
             "cp a.txt c.txt",
             "cp a.txt src",

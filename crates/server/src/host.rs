@@ -34,8 +34,8 @@ pub trait Host: Send + Sync + 'static {
     fn answer(&self, answering: &Answering<'_>) -> Result<(), Refusal>;
     /// Asks a run to stop; the process that drives it, or what was ended without one.
     fn stop(&self, run: &RunId, now: bool, by: &str) -> Result<String, Refusal>;
-    /// Says something to a run.
-    fn guide(&self, run: &RunId, text: &str, by: &str) -> Result<(), Refusal>;
+    /// Says something to a run: to its goals, or to the agent of one task.
+    fn guide(&self, run: &RunId, task: Option<&TaskId>, text: &str, by: &str) -> Result<(), Refusal>;
     /// Changes a limit of the machine; what it was.
     fn set_limit(&self, name: &str, value: u32, by: &str) -> Result<u32, Refusal>;
     /// The file of what processes share.
@@ -58,6 +58,15 @@ pub enum Launch {
         options: StartOptions,
         /// Recorded with the run.
         by: String,
+    },
+    /// A task is done again, with what followed from it.
+    Retry {
+        /// The run.
+        run: RunId,
+        /// The task.
+        task: TaskId,
+        /// What was done to the world may be done again.
+        repeat_effects: bool,
     },
     /// A run goes on.
     Resume {
@@ -260,7 +269,7 @@ pub(crate) mod tests {
         fn stop(&self, _: &RunId, _: bool, _: &str) -> Result<String, Refusal> {
             no()
         }
-        fn guide(&self, _: &RunId, _: &str, _: &str) -> Result<(), Refusal> {
+        fn guide(&self, _: &RunId, _: Option<&TaskId>, _: &str, _: &str) -> Result<(), Refusal> {
             no()
         }
         fn set_limit(&self, _: &str, _: u32, _: &str) -> Result<u32, Refusal> {

@@ -18,6 +18,7 @@ mod escaping;
 mod following;
 mod front;
 mod host;
+pub mod looking;
 mod offline;
 mod page;
 mod settings;

@@ -14,6 +14,7 @@ mod list;
 mod numbered;
 mod patch;
 mod read;
+mod rulebook;
 mod search;
 mod shell;
 mod specs;
@@ -32,6 +33,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
+pub use rulebook::{Held, ReadCedar, Rulebook, read as read_policy};
 pub use shell::{NoShell, Sandboxed, Shell};
 
 /// Our own tools, in front of those of servers.
@@ -47,6 +49,7 @@ pub(crate) struct Own {
     /// Places that no tool reads or writes: the engine's state.
     hidden: OnceLock<Vec<PathBuf>>,
     shell: Arc<dyn Shell>,
+    rulebook: Rulebook,
 }
 
 /// One call, with what it needs.
@@ -62,7 +65,17 @@ type Done = Result<String, String>;
 impl Hands {
     /// Tools beneath a folder, in front of others. Commands are run by `shell`.
     pub fn new(inner: Arc<dyn Toolbox>, folder: PathBuf, shell: Arc<dyn Shell>) -> Hands {
-        Hands { inner, own: Arc::new(Own { folder, hidden: OnceLock::new(), shell }) }
+        Hands::under(Rulebook::default(), inner, folder, shell)
+    }
+
+    /// The same, under policies that hold whatever a plan states.
+    pub fn under(
+        rulebook: Rulebook,
+        inner: Arc<dyn Toolbox>,
+        folder: PathBuf,
+        shell: Arc<dyn Shell>,
+    ) -> Hands {
+        Hands { inner, own: Arc::new(Own { folder, hidden: OnceLock::new(), shell, rulebook }) }
     }
 
     /// Keeps these places out of reach. Only what is said first counts.
@@ -95,9 +108,10 @@ impl Own {
             Err(refusal) => return Ok(failed(no_folder(asker, &refusal))),
         };
         if tool.name == convoke_model::SHELL_TOOL {
-            return self.shell.run(root, policies(server), &arguments, asker.key, cancel).await;
+            let held = self.rulebook.held(policies(server), asker);
+            return self.shell.run(root, &held, &arguments, asker.trace, cancel).await;
         }
-        match guard::judge(&root, policies(server), &tool.name, &arguments) {
+        match guard::judge(&root, &self.rulebook.held(policies(server), asker), &tool.name, &arguments) {
             Ok(judgement) if judgement.verdict != Verdict::Deny => {}
             Ok(judgement) => {
                 return Ok(failed(format!("the policy denies this: {}", shell::reasons(&judgement))));
@@ -214,9 +228,10 @@ impl Toolbox for Hands {
             else {
                 return Review::Allow;
             };
+            let held = self.own.rulebook.held(policies(server), asker);
             match tool.name == convoke_model::SHELL_TOOL {
-                true => self.own.shell.review(&root, policies(server), &arguments),
-                false => guard::review(&root, policies(server), &tool.name, &arguments),
+                true => self.own.shell.review(&root, &held, &arguments),
+                false => guard::review(&root, &held, &tool.name, &arguments),
             }
         })
     }

@@ -19,7 +19,7 @@ mod silence;
 mod surviving;
 
 pub use beside::start_beside;
-pub use builtin::{Hands, NoShell, Sandboxed, Shell};
+pub use builtin::{Hands, Held, NoShell, ReadCedar, Rulebook, Sandboxed, Shell, read_policy};
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
 pub use convoke_process::{

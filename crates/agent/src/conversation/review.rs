@@ -122,6 +122,7 @@ impl Conversation {
             .collect();
         let most = bytes_beside(call, &call.model, &beside);
         let prompt = wording::answer_again(&call.prompt, &in_words(output), most, issues);
+        let prompt = prompt + &self.heard_before();
         let all = self.transcript.messages().len();
         self.transcript.splice(0, all, opening(premise.call, &prompt));
         self.state.memory.begin_again();

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+mod guidance;
 mod resuming;
 mod tools;
 

@@ -73,6 +73,10 @@ impl TurnLog for RedactedLink {
         self.link.settle_tools(allowed)
     }
 
+    fn guidance(&self) -> Vec<String> {
+        self.link.guidance()
+    }
+
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
         let new = self.renamed.lock().expect("no code panics while it holds the lock").get(&digest).copied();
         self.link.recall(new.unwrap_or(digest))

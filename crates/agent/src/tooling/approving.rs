@@ -12,8 +12,8 @@ use super::risk::{self, Looked, Risk};
 use crate::{Asker, Conversation, Offer, Review, Tool, ToolCall, Toolbox};
 use convoke_model::excerpt::clipped;
 use convoke_model::{
-    Approvals, AskedCall, Digest, JsonText, Ruling, Server, Servers, TaskId, Transport, Verdict,
-    canonical_json, visible_json, visible_text,
+    Approvals, AskedCall, Class, Digest, Failure, JsonText, Ruling, Server, Servers, TaskId, Transport,
+    Verdict, canonical_json, reason, visible_json, visible_text,
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -46,6 +46,8 @@ pub(crate) struct Looks {
     pub remembered: Vec<(usize, Ruling)>,
     /// What people should know.
     pub notes: Vec<(&'static str, String)>,
+    /// Why the run ends here, if it does.
+    pub end: Option<Failure>,
 }
 
 /// Looks at the calls of one attempt before they are made.
@@ -75,6 +77,8 @@ pub(crate) enum Look {
     Remembered(Ruling, JsonText),
     /// The call is made without a question, because `approve: none` stands over these reasons.
     Waived(Vec<String>),
+    /// That the call is wanted ends the run, for this reason.
+    End(String),
 }
 
 impl Approver<'_> {
@@ -106,6 +110,10 @@ impl Approver<'_> {
                     looks.notes.push(("approval_remembered", message));
                     looks.remembered.push((at, ruling));
                     Clearance::Approved(arguments)
+                }
+                Look::End(reason) => {
+                    looks.end.get_or_insert_with(|| policy_violation(&call.name, &reason));
+                    Clearance::Denied(reason)
                 }
                 Look::Waived(reasons) => {
                     let why = reasons.join("; ");
@@ -140,6 +148,9 @@ impl Approver<'_> {
         }
         let arguments = JsonText::parse(visible_json(&arguments.value())).expect("it is JSON");
         let review = self.toolbox.review(self.asker, self.servers, tool, &arguments).await;
+        if let Review::End { reason } = review {
+            return Look::End(reason);
+        }
         let plan = self.plan(tool, &arguments, &review);
         let hash = self.hash(plan, place);
         if let Some(ruling) = ruling {
@@ -231,7 +242,7 @@ impl Approver<'_> {
 fn action(review: &Review) -> Option<&str> {
     match review {
         Review::Ask { action, .. } => Some(action),
-        Review::Allow | Review::Deny { .. } => None,
+        Review::Allow | Review::Deny { .. } | Review::End { .. } => None,
     }
 }
 
@@ -264,6 +275,13 @@ fn under(ruling: &Ruling, hash: Digest, review: &Review, arguments: JsonText) ->
             ruling.hash
         )),
     }
+}
+
+/// A call that a policy forbids, where that ends the run (`on_violation: hard_abort`).
+pub(crate) fn policy_violation(tool: &str, why: &str) -> Failure {
+    Failure::new(Class::Security, format!("a call of `{tool}` is forbidden: {why}"))
+        .reason(reason::POLICY_VIOLATION)
+        .hint("the policy says `on_violation: hard_abort`; change the prompt or the policy, then resume the run")
 }
 
 /// What the model is told of a call that a person did not allow.

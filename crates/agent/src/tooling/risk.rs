@@ -82,7 +82,7 @@ pub(crate) enum Risk {
 
 /// Judges one call.
 pub(crate) fn judge(looked: Looked<'_>) -> Risk {
-    if let Review::Deny { reason } = looked.review {
+    if let Review::Deny { reason } | Review::End { reason } = looked.review {
         return Risk::Refused(reason.clone());
     }
     let stated = stated(looked);

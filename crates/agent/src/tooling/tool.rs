@@ -48,6 +48,11 @@ pub async fn perform(
             let message = format!("the call of `{}` was not made: {why}", tool.spec.name);
             return named(Failure::new(Class::Permission, message).reason(reason::CALL_DENIED));
         }
+        Err(Held::Ended(violation)) => {
+            let message = violation.message.clone();
+            link.report(Report::Noted { code: "security_violation", message });
+            return named(violation);
+        }
     };
     let begun = Instant::now();
     link.report(Report::ToolStarted { tool: tool.spec.name.clone() });
@@ -69,6 +74,8 @@ enum Held {
     Asked(JsonText),
     /// It is not made, for this reason.
     Denied(String),
+    /// It is not made, and the run ends.
+    Ended(Failure),
 }
 
 /// The arguments of the call, once nothing stands against it.
@@ -96,6 +103,7 @@ async fn clear(
     // A person allows one try: another one is another call, and is asked about anew.
     let tries = (assignment.failures + assignment.cut_off) as usize;
     match (approver.look_at(("step", tries), tool, &work.arguments, None).await, ruling) {
+        (Look::End(why), _) => Err(Held::Ended(approving::policy_violation(&tool.spec.name, &why))),
         (_, Some(ruling)) if !ruling.verdict.allows() => Err(Held::Denied(approving::refusal(ruling))),
         (Look::Clear(Clearance::Denied(why)), _) => Err(Held::Denied(why)),
         (Look::Clear(Clearance::Free) | Look::Waived(_), _) => Ok(work.arguments.clone()),
@@ -273,6 +281,7 @@ mod tests {
             cut_off: 0,
             known_results: Vec::new(),
             remembered: Vec::new(),
+            guidance: Vec::new(),
             workspace: None,
             contract: None,
         };

@@ -4,7 +4,7 @@
 //! decided before it sees any (`offer`); the toolbox checks arguments and results against the tool's own schemas.
 
 use crate::ToolSpec;
-use convoke_model::{Assignment, Failure, JsonText, Servers, TaskId, ToolName, Work};
+use convoke_model::{Assignment, Contract, Failure, JsonText, Servers, TaskId, ToolName, Work};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +22,10 @@ pub struct Asker<'a> {
     pub trace: Option<&'a str>,
     /// Where the attempt works, for tools of our own; the run's own folder if absent.
     pub folder: Option<&'a str>,
+    /// The step.
+    pub step: &'a str,
+    /// The rights of the attempt, where they are one value.
+    pub contract: Option<&'a Contract>,
 }
 
 impl<'a> From<&'a Assignment> for Asker<'a> {
@@ -33,7 +37,15 @@ impl<'a> From<&'a Assignment> for Asker<'a> {
             _ => None,
         };
         let agreed = assignment.contract.as_deref().and_then(|contract| contract.working_dir.as_deref());
-        Asker { task, attempt: *attempt, key, trace: trace.as_deref(), folder: agreed.or(own) }
+        Asker {
+            task,
+            attempt: *attempt,
+            key,
+            trace: trace.as_deref(),
+            folder: agreed.or(own),
+            step: &assignment.step,
+            contract: assignment.contract.as_deref(),
+        }
     }
 }
 
@@ -85,6 +97,11 @@ pub enum Review {
     },
     /// It is not made.
     Deny {
+        /// Why, in a sentence.
+        reason: String,
+    },
+    /// It is not made, and that it was wanted ends the run.
+    End {
         /// Why, in a sentence.
         reason: String,
     },

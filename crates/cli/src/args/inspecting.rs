@@ -141,14 +141,17 @@ pub struct ExportArgs {
     /// Write a page that shows the run without a server to this file instead, without known keys; `-` is standard output
     #[arg(long, value_name = "FILE", conflicts_with = "otlp")]
     pub html: Option<PathBuf>,
-    /// Send the run's trace to this address instead, over OTLP/HTTP
+    /// Send the run to this address instead, over OTLP/HTTP: its trace, and what else --signals names
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
+    /// What is sent there
+    #[arg(long, value_name = "SIGNALS", value_delimiter = ',', default_value = "traces", value_parser = ["traces", "metrics", "logs"], requires = "otlp", conflicts_with = "file")]
+    pub signals: Vec<String>,
     /// A header for that address; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "otlp")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "otlp", conflicts_with = "file")]
     pub header: Vec<(String, String)>,
     /// Send what was said as well: prompts, answers, arguments and results of tools, without known keys
-    #[arg(long, requires = "otlp")]
+    #[arg(long, requires = "otlp", conflicts_with = "file")]
     pub contents: bool,
     /// How to print what was done
     #[arg(long, value_enum, default_value_t)]

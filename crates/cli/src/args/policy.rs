@@ -36,6 +36,15 @@ pub struct PolicyCheckArgs {
     /// Judge every line of a file, or of standard input for -: {"id", "command", "cwd"} or {"id", "path", "access"}
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub batch: Option<PathBuf>,
+    /// Who runs it, for rules of Cedar: a persona
+    #[arg(long, value_name = "NAME")]
+    pub persona: Option<String>,
+    /// Who runs it, for rules of Cedar: a step
+    #[arg(long, value_name = "NAME")]
+    pub step: Option<String>,
+    /// The contract under which it runs, for rules of Cedar: a file with a JSON object
+    #[arg(long, value_name = "FILE")]
+    pub contract: Option<PathBuf>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

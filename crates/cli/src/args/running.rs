@@ -109,6 +109,12 @@ pub struct ResumeArgs {
     /// Go on with the workflow file as it is now; of `convoke goal`, with the budget that is configured now
     #[arg(long)]
     pub accept_changes: bool,
+    /// Do this task again, with what followed from it and nothing else that is finished; may be repeated
+    #[arg(long, value_name = "TASK", conflicts_with = "accept_changes")]
+    pub retry: Vec<String>,
+    /// With --retry: repeat scripts and tools that ran already, without asking
+    #[arg(long, requires = "retry")]
+    pub repeat_effects: bool,
     /// Shared with `run`.
     #[command(flatten)]
     pub flags: RunFlags,

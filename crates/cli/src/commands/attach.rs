@@ -13,13 +13,13 @@ use crate::gate;
 use crate::json_log;
 use crate::stored;
 use crate::watch::{Asker, Hearer, Manner, Pace, Update, Watch};
-use convoke_journal::{Reader, StateDir, live_owner};
+use convoke_journal::{Reader, Saying, StateDir, live_owner};
 use convoke_model::{AnswerOrigin, RunId, Stamped};
 use convoke_plan::Plan;
-use convoke_view::Outline;
+use convoke_view::{Outline, Said};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
 /// How often the journal is looked at.
@@ -54,6 +54,8 @@ struct Attached<'a> {
     plan: Arc<Plan>,
     /// The number of the event that comes next.
     next: u64,
+    /// When what agents say was published last, as far as it was passed on.
+    said_at: Option<SystemTime>,
     /// The user wants to leave.
     leave: Arc<Notify>,
 }
@@ -62,7 +64,16 @@ impl<'a> Attached<'a> {
     fn to(console: &'a Console, state: &'a StateDir, run: &'a RunId) -> Result<Attached<'a>, CommandFailure> {
         let reader = Reader::open(state, run)?;
         let plan = Arc::new(stored_plan(state, run, &reader.meta()?, || reader.read_all())?);
-        Ok(Attached { console, state, run, reader, plan, next: 1, leave: Arc::new(Notify::new()) })
+        Ok(Attached {
+            console,
+            state,
+            run,
+            reader,
+            plan,
+            next: 1,
+            said_at: None,
+            leave: Arc::new(Notify::new()),
+        })
     }
 
     /// True if the run has come to rest, false if the person left before.
@@ -119,7 +130,25 @@ impl<'a> Attached<'a> {
             updates.send(Update::Events(events.into())).ok();
         }
         updates.send(Update::Blocked(convoke_journal::blocked(self.state, self.run))).ok();
+        self.pass_on_sayings(updates);
         Ok(())
+    }
+
+    /// What agents say at this moment, where the owner has published it anew: the whole of it, which takes the place of what was said.
+    fn pass_on_sayings(&mut self, updates: &Sender<Update>) {
+        let published = Saying::published(self.state, self.run);
+        if published == self.said_at {
+            return;
+        }
+        self.said_at = published;
+        let all = if published.is_some() { Saying::read(self.state, self.run) } else { Vec::new() };
+        let said = all.into_iter().map(|saying| Said {
+            bytes: saying.dropped + saying.text.len() as u64,
+            task: saying.task,
+            text: saying.text,
+            tools: saying.tools,
+        });
+        updates.send(Update::Said(said.collect())).ok();
     }
 
     fn watcher(&self, before: Vec<Stamped>) -> Watch {

@@ -57,6 +57,7 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Capacity(args) => capacity::run(console, &args),
         Command::Instances(args) => instances::run(console, args.format),
         Command::Serve(args) => serve::run(console, &args),
+        Command::Top => crate::cockpit::run(console),
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
         Command::Diff(args) => diff::run(console, &args),

@@ -69,7 +69,7 @@ pub fn begin_with(
     }
     candidate.admit()?;
     failpoint!("run.admitted");
-    let equipment = Equipment::for_plan(&plan, &cassette, &console.config.sandbox)?;
+    let equipment = Equipment::for_plan(&plan, &cassette, &console.config)?;
     start(console, args, subject, plan, inputs, equipment)
 }
 

@@ -64,6 +64,9 @@ const ENDS: &[&str] = &["succeeded", "partial", "failed", "skipped_all", "cancel
 /// What a person may be told of.
 const TOPICS: &[&str] = &["end", "gate", "budget", "stall", "failure", "paused"];
 
+/// What a receiver may be sent.
+const SIGNALS: &[&str] = &["traces", "metrics", "logs"];
+
 /// The longest time in seconds.
 const YEAR: f64 = 31_536_000.0;
 
@@ -98,6 +101,11 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("telemetry.preset", Kind::OneOf(&["langfuse", "phoenix"])),
     ("telemetry.endpoint", Kind::Text),
     ("telemetry.headers.*", Kind::Text),
+    ("telemetry.signals", Kind::SomeOf(SIGNALS)),
+    ("telemetry.metrics.endpoint", Kind::Text),
+    ("telemetry.metrics.headers.*", Kind::Text),
+    ("telemetry.logs.endpoint", Kind::Text),
+    ("telemetry.logs.headers.*", Kind::Text),
     ("telemetry.contents", Kind::Switch),
     ("telemetry.service_name", Kind::Text),
     ("telemetry.attributes.*", Kind::Text),
@@ -108,6 +116,7 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("sandbox.readable", Kind::List),
     ("sandbox.writable", Kind::List),
     ("project.context", Kind::Path),
+    ("policy", Kind::Text),
     ("approvals.level", Kind::OneOf(ApprovalLevel::WORDS)),
     ("approvals.tools", Kind::List),
     ("approvals.within", Kind::Age),

@@ -12,6 +12,7 @@ mod layer;
 mod limits;
 mod price_list;
 mod receivers;
+mod policies;
 mod sandbox;
 mod serving;
 mod values;
@@ -21,7 +22,7 @@ pub use discovery::project_root;
 pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, Layer, LayerError, Origin, Scalar};
 pub use price_list::path as price_list_path;
-pub use receivers::{Preset, Receivers, Telemetry, Topics, WebhookSettings};
+pub use receivers::{Apart, Preset, Receivers, Telemetry, Topics, WebhookSettings};
 pub use serving::Serving;
 
 use crate::args::{ColorChoice, Global};
@@ -32,6 +33,7 @@ use convoke_model::{Approvals, Price, ProviderSettings};
 use convoke_plan::compile::Caps;
 use convoke_plan::source::ManifestDefaults;
 use convoke_sandbox::Ground;
+use convoke_tools::Rulebook;
 use discovery::{Distrust, PROJECT_FILE};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
@@ -98,6 +100,8 @@ pub struct Config {
     pub manifests: ManifestDefaults,
     /// What commands are confined to.
     pub sandbox: Ground,
+    /// Which policies hold whatever a workflow says.
+    pub rulebook: Rulebook,
     /// Where services are asked that have no address of their own.
     pub addresses: Addresses,
     /// Every value with its origin, in the order of the defaults.
@@ -183,7 +187,9 @@ impl Config {
         if !faults.is_empty() {
             return Err(ConfigError::Faults(faults));
         }
+        let rulebook = policies::read(&layers).map_err(ConfigError::Faults)?;
         let mut config = Config::resolve(layers, default_state_dir)?;
+        config.rulebook = rulebook;
         config.addresses = Addresses::of(&config, crate::env::get);
         config.retention = Retention::of(&config.entries, user_path().as_deref());
         config.receivers = Receivers::of(&config.entries, user_path().as_deref());
@@ -253,6 +259,7 @@ impl Config {
             model_override: None,
             goal: goal::read(&values),
             sandbox: Ground::default(),
+            rulebook: Rulebook::default(),
             addresses: Addresses::default(),
             entries: values.0.into_values().collect(),
         })

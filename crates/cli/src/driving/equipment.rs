@@ -20,6 +20,8 @@ use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Recording, Registry, Replay, preset};
 use convoke_sandbox::Ground;
+use convoke_tools::Rulebook;
+use crate::config::Config;
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -53,8 +55,9 @@ impl Equipment {
     pub fn for_plan(
         plan: &Plan,
         cassette: &CassetteMode,
-        ground: &Ground,
+        config: &Config,
     ) -> Result<Equipment, CommandFailure> {
+        let (ground, rulebook) = (&config.sandbox, &config.rulebook);
         require_servers(plan)?;
         let keys = Credentials::of(plan);
         if let CassetteMode::Replay(folder) = cassette {
@@ -65,12 +68,12 @@ impl Equipment {
                 replay: Some(replay),
                 tools,
                 cassette_used: true,
-                ..Equipment::with(&keys, ground)
+                ..Equipment::with(&keys, ground, rulebook)
             });
         }
         let unconfined = starts_commands(plan).then(|| Unconfined::on(ground)).flatten();
         let live =
-            Equipment { remark: network_remark_for(plan), unconfined, ..Equipment::with(&keys, ground) };
+            Equipment { remark: network_remark_for(plan), unconfined, ..Equipment::with(&keys, ground, rulebook) };
         live.require_providers(plan)?;
         let recorded = match cassette {
             CassetteMode::Record(folder) => Some(convoke_providers::Tape::create(folder)),
@@ -84,17 +87,17 @@ impl Equipment {
     }
 
     /// What attempts of another process's run need.
-    pub fn for_settings(settings: &RunSettings, ground: &Ground) -> Equipment {
+    pub fn for_settings(settings: &RunSettings, ground: &Ground, rulebook: &Rulebook) -> Equipment {
         let unconfined = Unconfined::on(ground);
-        Equipment { unconfined, ..Equipment::with(&Credentials::of_settings(settings), ground) }
+        Equipment { unconfined, ..Equipment::with(&Credentials::of_settings(settings), ground, rulebook) }
     }
 
-    fn with(keys: &Credentials<'_>, ground: &Ground) -> Equipment {
+    fn with(keys: &Credentials<'_>, ground: &Ground, rulebook: &Rulebook) -> Equipment {
         let environment = keys.environment().on(ground.clone());
         let processes = Arc::new(Processes::new(environment.clone()));
         let commands = Arc::new(Resolving::new(processes.clone(), env::get));
         let registry = registry().with_children_on(environment.clone().into_variables(), ground.clone());
-        let (providers, tools) = (Arc::new(registry), Tools::with(keys, environment));
+        let (providers, tools) = (Arc::new(registry), Tools::with(keys, environment, rulebook.clone()));
         let (secrets, unsent) = (keys.values(), keys.secrets());
         Equipment {
             processes,

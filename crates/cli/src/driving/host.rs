@@ -10,6 +10,8 @@ use convoke_model::reference::names;
 use convoke_model::{JsonText, ProviderSettings, Server, Servers, Transport, Work};
 use convoke_providers::preset;
 use convoke_sandbox::Ground;
+use convoke_tools::Rulebook;
+use crate::config::Config;
 use futures::future::BoxFuture;
 use std::io;
 use std::sync::Arc;
@@ -21,13 +23,14 @@ const OF_COMMANDS: [&str; 2] = ["PATH", "HOME"];
 pub struct Host {
     folder: String,
     ground: Ground,
+    rulebook: Rulebook,
 }
 
 impl Host {
     /// The process as it is now; what it performs is confined on this ground.
-    pub fn of_this_process(ground: &Ground) -> io::Result<Arc<Host>> {
+    pub fn of_this_process(config: &Config) -> io::Result<Arc<Host>> {
         let folder = std::env::current_dir()?.display().to_string();
-        Ok(Arc::new(Host { folder, ground: ground.clone() }))
+        Ok(Arc::new(Host { folder, ground: config.sandbox.clone(), rulebook: config.rulebook.clone() }))
     }
 }
 
@@ -53,7 +56,7 @@ impl Performers for Host {
     fn for_run(&self, settings: &JsonText) -> Result<Arc<dyn Performer>, String> {
         let settings: RunSettings =
             serde_json::from_str(settings.as_str()).map_err(|error| error.to_string())?;
-        Ok(Arc::new(Equipment::for_settings(&settings, &self.ground)))
+        Ok(Arc::new(Equipment::for_settings(&settings, &self.ground, &self.rulebook)))
     }
 }
 

@@ -5,7 +5,7 @@ use super::network::network;
 use crate::env;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_providers::{Clients, Recording, Replay};
-use convoke_tools::{Environment, Hands, Mcp, Sandboxed};
+use convoke_tools::{Environment, Hands, Mcp, Rulebook, Sandboxed};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Tools {
     }
 
     /// The servers of those keys; none is started before an attempt needs it.
-    pub fn with(keys: &Credentials<'_>, environment: Environment) -> Tools {
+    pub fn with(keys: &Credentials<'_>, environment: Environment, rulebook: Rulebook) -> Tools {
         if !keys.name_servers() {
             return Tools::none();
         }
@@ -36,7 +36,7 @@ impl Tools {
         let ground = environment.ground().cloned();
         let shell = Sandboxed::new(environment);
         let shell = ground.into_iter().fold(shell, Sandboxed::on);
-        let hands = Arc::new(Hands::new(mcp.clone(), folder, Arc::new(shell)));
+        let hands = Arc::new(Hands::under(rulebook, mcp.clone(), folder, Arc::new(shell)));
         Tools { toolbox: hands.clone(), servers: Some(mcp), hands: Some(hands) }
     }
 

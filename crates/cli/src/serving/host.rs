@@ -16,7 +16,7 @@ use crate::gate::Given;
 use crate::stored::Stored;
 use crate::subject::Subject;
 use convoke_journal::{Error as JournalError, Reader, StateDir};
-use convoke_model::{Event, RunId, TaskId};
+use convoke_model::{AnswerOrigin, Event, RunId, TaskId};
 use convoke_plan::Plan;
 use convoke_plan::view::estimate;
 use convoke_server::{
@@ -44,6 +44,10 @@ impl Host for CommandHost {
                 let place = files::allowed(&self.folders, file)?;
                 self.refuse_mistakes(&place)?;
                 launching::run(&self.state, &place, inputs, options, by)
+            }
+            Launch::Retry { run, task, repeat_effects } => {
+                self.exists(run)?;
+                launching::retry(&self.state, run, task, *repeat_effects)
             }
             Launch::Resume { run, options } => {
                 self.exists(run)?;
@@ -123,13 +127,15 @@ impl Host for CommandHost {
             abort: answering.given.abort,
         };
         let Answering { run, question, shown, by, .. } = answering;
-        answer::hand_in(&self.state, run, question, *shown, &given, by).map_err(|why| match why {
-            NotTaken::Refused(refused) => {
-                let words = refused.words(run, question);
-                Refusal::new(RefusalKind::Conflict, refused.code(), words)
-            }
-            NotTaken::Failed(failure) => refusal(failure),
-        })
+        answer::hand_in(&self.state, run, question, *shown, &given, (*by, AnswerOrigin::Server)).map_err(
+            |why| match why {
+                NotTaken::Refused(refused) => {
+                    let words = refused.words(run, question);
+                    Refusal::new(RefusalKind::Conflict, refused.code(), words)
+                }
+                NotTaken::Failed(failure) => refusal(failure),
+            },
+        )
     }
 
     fn stop(&self, run: &RunId, now: bool, by: &str) -> Result<String, Refusal> {
@@ -137,10 +143,15 @@ impl Host for CommandHost {
         stop::ask(&self.state, run, now, by.to_owned()).map_err(refusal)
     }
 
-    fn guide(&self, run: &RunId, text: &str, by: &str) -> Result<(), Refusal> {
+    fn guide(&self, run: &RunId, task: Option<&TaskId>, text: &str, by: &str) -> Result<(), Refusal> {
         self.exists(run)?;
         let stored = Stored::open(&self.state, &run.0).map_err(refusal)?;
-        guide::say(&self.state, &stored, text.to_owned(), by.to_owned()).map_err(refusal)
+        let (text, by) = (text.to_owned(), by.to_owned());
+        let said = match task {
+            None => guide::say(&self.state, &stored, text, by),
+            Some(task) => guide::say_to_task(&self.state, &stored, task, text, by),
+        };
+        said.map_err(refusal)
     }
 
     fn set_limit(&self, name: &str, value: u32, by: &str) -> Result<u32, Refusal> {

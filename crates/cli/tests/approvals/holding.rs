@@ -6,7 +6,7 @@ use crate::support::journal::Events;
 use crate::support::process::until;
 use serde_json::json;
 
-/// A sub-workflow with a group of two risky agents, beside a script that keeps the run's process alive until `go` is there.
+/// A sub-workflow with a group of three risky agents, one of them with a shell, beside a script that keeps the run's process alive until `go` is there.
 fn nested() -> World {
     let outer = "
 agents:
@@ -14,13 +14,18 @@ agents:
   - {name: keep, type: script, command: sh, args: [-c, 'until [ -e go ]; do sleep 0.02; done']}
 parallel: [{name: first, agents: [inner, keep]}]
 output: {done: 'yes'}";
-    let world = world(outer, &(calling("deleter", "delete_all", "a") + &calling("tidier", "tidy", "b")));
+    let shell = "  remover:\n    - {tool_calls: [{name: convoke__shell, arguments: {command: rm -rf old}}]}\n    - it is over\n";
+    let replies = calling("deleter", "delete_all", "a") + &calling("tidier", "tidy", "b") + shell;
+    let world = world(outer, &replies);
+    std::fs::create_dir(world.work().join("old")).unwrap();
+    world.write("old/file", "x");
     let inner = "
 workflow: {name: inner, entry_point: both}
-parallel: [{name: both, agents: [deleter, tidier]}]
+parallel: [{name: both, agents: [deleter, tidier, remover]}]
 agents:
   - {name: deleter, prompt: Delete all.}
   - {name: tidier, prompt: Tidy up.}
+  - {name: remover, prompt: Remove the old ones., tools: [shell]}
 output: {done: 'yes'}
 ";
     world.write("inner.yaml", inner);
@@ -32,13 +37,19 @@ fn risky_calls_of_a_nested_group_in_the_background_wait_and_are_made_once() {
     let world = nested();
     world.convoke(&["run", "w.yaml", "--detach", "--max-concurrency", "2"]).exits(0);
     let run = world.run();
-    until("both ask", || waiting(&world, &run).len() == 2);
+    until("all ask", || waiting(&world, &run).len() == 3);
     assert!(made(&world).is_empty(), "nothing is made before it is allowed");
     let asked = waiting(&world, &run);
-    let call = &asked[0]["ask"]["approval"]["calls"][0];
+    let of = |tool: &str| {
+        let is_of = |one: &&serde_json::Value| one["ask"]["approval"]["calls"][0]["tool"] == tool;
+        &asked.iter().find(is_of).expect("it asks")["ask"]["approval"]["calls"][0]
+    };
+    let shell = of("convoke__shell");
+    assert!(shell["action"].as_str().unwrap().contains("rm -rf old"), "{shell}");
+    let call = of("box__delete_all");
     assert_eq!((&call["tool"], &call["arguments"]), (&json!("box__delete_all"), &json!("{\"what\":\"a\"}")));
     assert!(call["reasons"][0].as_str().unwrap().contains("deletes something"), "{call}");
-    let hint = &asked[1]["ask"]["approval"]["calls"][0]["reasons"];
+    let hint = &of("box__tidy")["reasons"];
     assert!(hint[0].as_str().unwrap().contains("may destroy"), "{hint}");
     let shown = world.convoke(&["answer", &run]).exits(0).stdout;
     for words in [
@@ -64,7 +75,10 @@ fn risky_calls_of_a_nested_group_in_the_background_wait_and_are_made_once() {
     calls.sort();
     assert_eq!(calls, ["delete_all {\"what\": \"a\"}", "tidy {\"what\": \"b\"}"]);
     let answers = answers(&world, &run);
-    assert_eq!(answers.len(), 2);
+    assert_eq!(answers.len(), 3);
+    if convoke_sandbox::available().is_ok() {
+        assert!(!world.work().join("old").exists(), "what was allowed is done");
+    }
     for answer in &answers {
         let ruling = &answer["answer"]["inline"]["approval"]["rulings"]["1"];
         assert_eq!(
@@ -78,6 +92,8 @@ fn risky_calls_of_a_nested_group_in_the_background_wait_and_are_made_once() {
     let events = Events::of(&world, &run).0;
     let claimed = events.iter().filter_map(|event| event["event"]["effect_claimed"]["what"].as_str());
     let claimed = claimed.filter(|what| what.starts_with("box__")).count();
+    let shells = events.iter().filter(|event| event["event"]["effect_claimed"]["what"] == "convoke__shell").count();
+    assert_eq!(shells, 1, "a command is run once");
     assert_eq!(claimed, 2, "hints of a server make no call harmless");
     world.convoke(&["verify", &run]).exits(0);
 }
@@ -116,6 +132,26 @@ fn a_call_that_changed_after_it_was_allowed_is_refused() {
     world.write("describe", "Deletes much more than before.");
     world.convoke(&["resume", &run]).exits(0);
     assert!(made(&world).is_empty());
+    let said = told(&world, &run, "first");
+    assert!(said.contains("it is not the call that was allowed"), "{said}");
+}
+
+/// What a command would do depends on the files that are there: another file is another plan.
+#[test]
+fn a_command_whose_plan_changed_after_it_was_allowed_is_refused() {
+    let steps = "agents: [{name: first, prompt: Clean up., tools: [shell]}]\noutput: {said: '{{ first.output.result }}'}";
+    let replies = "  first:\n    - {tool_calls: [{name: convoke__shell, arguments: {command: 'rm -rf old; cat src/*.txt'}}]}\n    - it is over\n";
+    let world = world(steps, replies);
+    for folder in ["old", "src"] {
+        std::fs::create_dir(world.work().join(folder)).unwrap();
+        world.write(&format!("{folder}/a.txt"), "x");
+    }
+    world.convoke(&["run", "w.yaml"]).exits(5);
+    let run = world.run();
+    world.convoke(&["answer", &run, "first~1", "approve"]).exits(0);
+    world.write("src/b.txt", "more than was shown");
+    world.convoke(&["resume", &run]).exits(0);
+    assert!(world.work().join("old/a.txt").exists(), "nothing of it is done");
     let said = told(&world, &run, "first");
     assert!(said.contains("it is not the call that was allowed"), "{said}");
 }

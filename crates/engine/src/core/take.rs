@@ -63,9 +63,12 @@ impl Core {
                 self.permits.refuse_waiting(&stopping(), &mut turn.effects);
                 turn.effects.push(Effect::StopCalls);
             }
-            What::Guided { text, by, message } => {
+            What::Guided { task, text, by, message } => {
                 turn.consumed.extend(message);
-                self.take_guidance(fact.at, text, by, turn);
+                match task {
+                    None => self.take_guidance(fact.at, text, by, turn),
+                    Some(task) => self.take_task_guidance(fact.at, task, text, by, turn),
+                }
             }
             What::FilesSeen { task, present, absent } => {
                 let task = self.scheduler.id(task).clone();
@@ -143,7 +146,14 @@ impl Core {
         self.scheduler.tasks().filter(|task| self.scheduler.state(*task) == TaskState::Ready).collect()
     }
 
-    fn note(&mut self, at: Timestamp, task: Option<TaskId>, code: &str, message: String, turn: &mut Turn) {
+    pub(super) fn note(
+        &mut self,
+        at: Timestamp,
+        task: Option<TaskId>,
+        code: &str,
+        message: String,
+        turn: &mut Turn,
+    ) {
         self.happen(at, Event::Noted { task, code: code.into(), message }, turn);
     }
 
@@ -199,6 +209,7 @@ impl Core {
             }
         };
         self.happen(at, event, turn);
+        self.note_unheard(at, task, turn);
         self.take_back(at, task, attempt, outcome, turn);
     }
 
@@ -415,6 +426,10 @@ impl Core {
             }),
             Report::Silent => {
                 self.silent.insert(task);
+                return;
+            }
+            Report::GuidanceHeard { count } => {
+                self.heard.insert(task, count);
                 return;
             }
             Report::LetGo => {

@@ -74,6 +74,18 @@ pub struct PolicySource {
     /// The file's text; absent for a preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The file of Cedar rules that it names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cedar: Option<CedarSource>,
+}
+
+/// Cedar rules, with the text that they had when the run was planned.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CedarSource {
+    /// The file, as the policy names it.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// A command as a tool: its arguments come as a JSON object on standard input, what it prints is the result.

@@ -57,9 +57,14 @@ pub const FILE: &[Key] = &[
     key("environment", Form::Keys(ENVIRONMENT), "Variables of what runs."),
     key("limits", Form::Keys(LIMITS), "How much of everything."),
     key(
+        "cedar",
+        Form::Text,
+        "A file of Cedar policies beside this one, which are asked about everything as well; what they do not permit is denied.",
+    ),
+    key(
         "on_violation",
         Form::Word(&crate::verdict::OnViolation::WORDS),
-        "What becomes of what no rule allows: a person is asked, or it is denied and the agent is told. `hard_abort` ends no run yet.",
+        "What becomes of what no rule allows: a person is asked, or it is denied and the agent is told (`validation_fail`), or it is denied and the run ends (`hard_abort`).",
     ),
 ];
 

@@ -4,6 +4,7 @@ use super::finding::{Finding, Findings};
 use super::keys::{FILE, Form, Key};
 use super::presets;
 use super::tree::{Node, Value, build};
+use crate::authority::{Authorities, Named, NoAuthorities};
 use crate::judging::parse_host;
 use crate::policy::{PathPattern, Policy};
 use crate::profile;
@@ -20,14 +21,19 @@ impl Policy {
         presets::text(name).map(|text| Policy::parse(text).expect("presets are tested"))
     }
 
-    /// Reads a policy file.
+    /// Reads a policy file that names no other authority.
     pub fn parse(text: &str) -> Result<Policy, Vec<Finding>> {
+        Policy::parse_with(text, &NoAuthorities)
+    }
+
+    /// Reads a policy file; the authority that it names (`cedar`) is read by `authorities`.
+    pub fn parse_with(text: &str, authorities: &dyn Authorities) -> Result<Policy, Vec<Finding>> {
         let mut findings = Findings::new(text);
         let policy = if text.len() > LONGEST {
             findings.add("policy::too_large", &(0..0), "a policy has at most 1 MiB", None);
             None
         } else {
-            build(text, &mut findings).and_then(|node| file(&node, &mut findings))
+            build(text, &mut findings).and_then(|node| file(&node, &mut findings, authorities))
         };
         match (findings.into_error(), policy) {
             (Some(found), _) => Err(found),
@@ -44,7 +50,7 @@ fn empty(text: &str) -> Vec<Finding> {
     findings.into_error().unwrap_or_default()
 }
 
-fn file(node: &Node, findings: &mut Findings<'_>) -> Option<Policy> {
+fn file(node: &Node, findings: &mut Findings<'_>, authorities: &dyn Authorities) -> Option<Policy> {
     if node.is_null() {
         return None;
     }
@@ -60,7 +66,7 @@ fn file(node: &Node, findings: &mut Findings<'_>) -> Option<Policy> {
         Some(preset) => preset,
         None => Policy::nothing("own"),
     };
-    let mut reader = Reader { policy: &mut policy, findings, has_base: base.is_some() };
+    let mut reader = Reader { policy: &mut policy, findings, authorities, has_base: base.is_some() };
     for (key, _, value) in pairs {
         reader.key(key, value);
     }
@@ -141,6 +147,7 @@ fn instead<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clone) -> S
 struct Reader<'a, 'b> {
     policy: &'a mut Policy,
     findings: &'a mut Findings<'b>,
+    authorities: &'a dyn Authorities,
     has_base: bool,
 }
 
@@ -154,12 +161,26 @@ impl Reader<'_, '_> {
             "tools" => self.tools(value),
             "environment" => self.environment(value),
             "limits" => self.limits(value),
+            "cedar" => self.authority(value),
             "on_violation" => {
                 if let Some(way) = word(value).and_then(|word| OnViolation::from_word(&word)) {
                     self.policy.on_violation = way;
                 }
             }
             _ => {}
+        }
+    }
+
+    fn authority(&mut self, value: &Node) {
+        let Some(name) = word(value) else { return };
+        match self.authorities.read(&name) {
+            Ok(authority) => self.policy.authority = Some(Named { name, authority }),
+            Err(why) => self.findings.add(
+                "policy::cedar",
+                &value.range,
+                format!("`cedar: {name}` cannot be used: {why}"),
+                Some("a policy whose Cedar file is not asked would allow what that file denies, so it is refused".to_owned()),
+            ),
         }
     }
 

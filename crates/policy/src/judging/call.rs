@@ -1,7 +1,9 @@
 //! One call of a program: wrappers taken off, rules asked, arguments told apart, everything it touches judged.
 
 use super::address::parse_address;
+use super::listed::{Listed, is_of};
 use super::{expand, place};
+use crate::authority::{Action, Question, Resource};
 use crate::plan::PlannedCommand;
 use crate::policy::Policy;
 use crate::profile::uses::{Use, Uses};
@@ -11,8 +13,9 @@ use crate::reading::script::Simple;
 use crate::reading::word::Pattern;
 use crate::verdict::{Reason, Rule};
 use crate::world::{Access, Kind, Place, World};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Wrappers around wrappers.
 const DEEPEST: usize = 8;
@@ -36,6 +39,26 @@ pub struct Said {
     pub enters: Option<(String, bool)>,
     /// Whether it always ends alike.
     pub always: Option<bool>,
+    /// The name by which the program has its rule.
+    pub key: String,
+    /// What another authority is asked about it.
+    pub questions: Vec<Question>,
+    /// What patterns stand for, in the order in which they were looked up: the words of the process need them once more.
+    expanded: VecDeque<(String, Result<Vec<String>, Reason>)>,
+}
+
+impl Said {
+    fn asks(&mut self, policy: &Policy, resource: impl FnOnce() -> Resource, access: Option<Access>) {
+        if policy.authority.is_some() {
+            let action = Action::Command(self.key.clone());
+            self.questions.push(Question { action, resource: resource(), access });
+        }
+    }
+
+    /// Another authority is asked about a path.
+    pub fn asks_about_path(&mut self, policy: &Policy, beneath: &Path, access: Access) {
+        self.asks(policy, || Resource::Path(beneath.to_string_lossy().into_owned()), Some(access));
+    }
 }
 
 /// What is known where a call stands.
@@ -44,6 +67,8 @@ pub struct Scene<'a> {
     pub policy: &'a Policy,
     /// The disk.
     pub world: &'a dyn World,
+    /// The programs of the rules.
+    pub listed: &'a Listed<'a>,
     /// The working directory.
     pub folder: &'a str,
     /// Whether an earlier command of the text may have put other files in their places.
@@ -52,14 +77,16 @@ pub struct Scene<'a> {
 
 impl Scene<'_> {
     /// Judges a simple command; its redirects are judged elsewhere.
-    pub fn call(&self, simple: &Simple) -> Said {
+    pub fn call(&self, simple: &Simple<'_>) -> Said {
         let mut said = Said::default();
         said.command.cwd = self.folder.to_owned();
-        said.command.env.extend(self.policy.environment.set.clone());
+        if !self.policy.environment.set.is_empty() {
+            said.command.env = Arc::new(self.policy.environment.set.clone());
+        }
         for (name, value) in &simple.assignments {
             self.assign(name, &value.text, &mut said);
         }
-        let words: Vec<Argument> = simple.words.iter().map(Argument::from).collect();
+        let words: Vec<Argument<'_>> = simple.words.iter().map(Argument::from).collect();
         self.unwrap(&words, &mut said);
         said
     }
@@ -73,19 +100,21 @@ impl Scene<'_> {
                 ),
             ));
         }
-        said.command.env.insert(name.to_owned(), value.to_owned());
+        Arc::make_mut(&mut said.command.env).insert(name.to_owned(), value.to_owned());
     }
 
     /// Takes wrappers off until a program is left.
-    fn unwrap(&self, words: &[Argument], said: &mut Said) {
+    fn unwrap(&self, words: &[Argument<'_>], said: &mut Said) {
         let (mut inner, mut adds_words) = (words, false);
         for _ in 0..=DEEPEST {
             let Some(program) = inner.first() else { return };
-            let name = program.text.as_str();
+            let name = program.text;
             if !self.name_is_fine(program, said) {
                 return;
             }
             let key = key(inner);
+            said.key.clone_from(&key.0);
+            said.asks(self.policy, || Resource::Tool("shell".to_owned()), None);
             if self.denied(&key.0, name, said) {
                 return;
             }
@@ -109,7 +138,7 @@ impl Scene<'_> {
             for (name, value) in &unwrapped.assignments {
                 self.assign(name, value, said);
                 // It is set by the wrapper itself.
-                said.command.env.remove(name);
+                Arc::make_mut(&mut said.command.env).remove(name);
             }
             for path in &unwrapped.reads {
                 self.path(path, Access::Read, said);
@@ -117,7 +146,7 @@ impl Scene<'_> {
             adds_words |= unwrapped.adds_words;
             let own = inner.len() - unwrapped.inner.len();
             if unwrapped.stays {
-                said.command.argv.extend(inner[..own].iter().map(|word| word.text.clone()));
+                said.command.argv.extend(inner[..own].iter().map(|word| word.text.to_owned()));
             }
             inner = unwrapped.inner;
         }
@@ -128,8 +157,8 @@ impl Scene<'_> {
     }
 
     /// A program is named by letters, without a folder.
-    fn name_is_fine(&self, program: &Argument, said: &mut Said) -> bool {
-        let name = program.text.as_str();
+    fn name_is_fine(&self, program: &Argument<'_>, said: &mut Said) -> bool {
+        let name = program.text;
         if program.is_pattern || name.is_empty() {
             said.reasons.push(Reason::new(
                 Rule::Complex,
@@ -147,11 +176,11 @@ impl Scene<'_> {
             ));
             return false;
         }
-        if name.contains('/') && !self.policy.binaries.allow.iter().any(|entry| entry == name) {
+        if name.contains('/') && !self.listed.takes(name) {
             // A deny rule holds for the program wherever it is.
             let base = name.rsplit('/').next().unwrap_or(name);
             self.denied(base, base, said);
-            let rule = if self.policy.allows_all() { Rule::Complex } else { Rule::Program };
+            let rule = if self.listed.all { Rule::Complex } else { Rule::Program };
             said.reasons.push(Reason::new(
                 rule,
                 format!(
@@ -165,13 +194,7 @@ impl Scene<'_> {
 
     /// Deny rules, however the program is spelled.
     fn denied(&self, key: &str, name: &str, said: &mut Said) -> bool {
-        let base = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
-        let key = key.to_ascii_lowercase();
-        let takes = |rule: &&String| {
-            let rule = rule.to_ascii_lowercase();
-            rule == base || is_of(&rule, &key)
-        };
-        let Some(rule) = self.policy.binaries.deny.iter().find(takes) else { return false };
+        let Some(rule) = self.listed.denies(key, name) else { return false };
         said.reasons
             .push(Reason::new(Rule::Denied, format!("`{name}` is denied by `binaries.deny: {rule}`")));
         true
@@ -179,10 +202,10 @@ impl Scene<'_> {
 
     /// Whether the policy lists a program.
     fn listed(&self, key: &str, name: &str, said: &mut Said) -> bool {
-        let allow = &self.policy.binaries.allow;
-        if self.policy.allows_all() || allow.iter().any(|entry| entry == name || is_of(entry, key)) {
+        if self.listed.all || self.listed.takes(name) || self.listed.takes(key) {
             return true;
         }
+        let allow = &self.policy.binaries.allow;
         let known: Vec<&str> = allow.iter().map(String::as_str).filter(|entry| is_of(name, entry)).collect();
         let advice = match (known.is_empty(), runs_others(name)) {
             (false, _) => format!("; allowed: {}", known.join(", ")),
@@ -199,23 +222,23 @@ impl Scene<'_> {
     }
 
     /// The program that is left.
-    fn program(&self, words: &[Argument], (key, taken): &(String, usize), adds_words: bool, said: &mut Said) {
-        let name = words[0].text.as_str();
+    fn program(&self, words: &[Argument<'_>], (key, taken): &(String, usize), adds_words: bool, said: &mut Said) {
+        let name = words[0].text;
         let trusted = self.policy.binaries.trust.iter().any(|entry| entry == name);
         if !trusted && !self.listed(key, name, said) {
-            said.command.argv.extend(words.iter().map(|word| word.text.clone()));
+            said.command.argv.extend(words.iter().map(|word| word.text.to_owned()));
             return;
         }
-        if trusted || (self.policy.allows_all() && !is_known(key)) {
+        if trusted || (self.listed.all && !is_known(key)) {
             self.unprofiled(words, trusted, said);
             return;
         }
-        if self.policy.allows_all() && wants_more(words, &self.policy.binaries.deny) {
+        if self.listed.all && wants_more(words, &self.policy.binaries.deny) {
             said.reasons
                 .push(Reason::new(Rule::Argument, format!("`{name}` is given the name of a denied program")));
         }
         let uses = examine(key, &words[*taken..], *taken);
-        if self.policy.allows_all() && !self.policy.binaries.deny.is_empty() && uses.runs_project_code {
+        if self.listed.all && !self.policy.binaries.deny.is_empty() && uses.runs_project_code {
             said.reasons.push(Reason::new(
                 Rule::Complex,
                 format!("`{name}` runs code of the project, in which a denied program may be hidden; list `{key}` by name to allow it"),
@@ -243,8 +266,8 @@ impl Scene<'_> {
     }
 
     /// A program of which nothing is known but that the policy lets it run.
-    fn unprofiled(&self, words: &[Argument], trusted: bool, said: &mut Said) {
-        let name = words[0].text.as_str();
+    fn unprofiled(&self, words: &[Argument<'_>], trusted: bool, said: &mut Said) {
+        let name = words[0].text;
         if !trusted && runs_others(name).is_some() {
             said.reasons.push(Reason::new(
                 Rule::Complex,
@@ -265,11 +288,11 @@ impl Scene<'_> {
         }
         said.runs_project_code = true;
         said.changes_tree = true;
-        said.command.argv.extend(words.iter().map(|word| word.text.clone()));
+        said.command.argv.extend(words.iter().map(|word| word.text.to_owned()));
         said.writes.insert(self.world.root().display().to_string());
     }
 
-    fn touched(&self, uses: &Uses, said: &mut Said) {
+    fn touched(&self, uses: &Uses<'_>, said: &mut Said) {
         for touched in &uses.touched {
             match touched {
                 Use::Path(path, access) => self.path(path, *access, said),
@@ -293,6 +316,7 @@ impl Scene<'_> {
                         format!("an earlier command may put something else at `{text}`; run this in a command of its own"),
                     ));
                 }
+                said.asks_about_path(self.policy, &found.beneath, access);
                 if access.changes() {
                     said.writes.insert(self.world.root().join(&found.beneath).display().to_string());
                 }
@@ -310,10 +334,12 @@ impl Scene<'_> {
     }
 
     fn pattern(&self, text: &str, pattern: &Pattern, access: Access, said: &mut Said) {
-        match expand::expand(self.world, Path::new(self.folder), text, pattern) {
-            Err(reason) => said.reasons.push(reason),
+        let expanded = expand::expand(self.world, Path::new(self.folder), text, pattern);
+        match &expanded {
+            Err(reason) => said.reasons.push(reason.clone()),
             Ok(paths) => paths.iter().for_each(|path| self.path(path, access, said)),
         }
+        said.expanded.push_back((text.to_owned(), expanded));
     }
 
     /// A path of git: wildcards are git's own, `:` begins something else.
@@ -325,6 +351,10 @@ impl Scene<'_> {
                 format!("`{text}` is a path with conditions of git; write the path"),
             ));
             return;
+        }
+        if plain.len() > expand::LONGEST && plain.contains(['*', '?', '[']) {
+            let why = format!("`{text}` is a pattern that is longer than any that is looked up; name the files");
+            return said.reasons.push(Reason::new(Rule::Argument, why));
         }
         let pattern = Pattern::of_text(plain);
         if !pattern.is_literal() && text == plain {
@@ -367,6 +397,7 @@ impl Scene<'_> {
                 format!("`{text}` is no address that may be reached: {why}"),
             )),
             Ok(host) if self.policy.hosts.contains(&host) => {
+                said.asks(self.policy, || Resource::Host(host.clone()), None);
                 said.hosts.insert(host.to_string());
             }
             Ok(host) => {
@@ -385,10 +416,11 @@ impl Scene<'_> {
     }
 
     /// The words of the process: patterns become names, and what the profile adds stands behind the program.
-    fn arguments(&self, words: &[Argument], uses: &Uses, said: &mut Said) {
+    fn arguments(&self, words: &[Argument<'_>], uses: &Uses<'_>, said: &mut Said) {
         let start = said.command.argv.len();
+        said.command.argv.reserve(words.len() + uses.added.len());
         for word in words {
-            match &word.pattern {
+            match word.pattern {
                 Some(pattern) if word.text.starts_with('-') => {
                     // An option whose value is a pattern: no file is named like it, so it stays as it is.
                     let names = self.world.names(Path::new(self.folder), pattern);
@@ -399,15 +431,18 @@ impl Scene<'_> {
                         );
                         said.reasons.push(Reason::new(Rule::Complex, why));
                     }
-                    said.command.argv.push(word.text.clone());
+                    said.command.argv.push(word.text.to_owned());
                 }
                 Some(pattern) => {
-                    match expand::expand(self.world, Path::new(self.folder), &word.text, pattern) {
+                    let known = said.expanded.pop_front_if(|(text, _)| text == word.text);
+                    let expanded = known.map(|(_, expanded)| expanded);
+                    let expand = || expand::expand(self.world, Path::new(self.folder), word.text, pattern);
+                    match expanded.unwrap_or_else(expand) {
                         Ok(paths) => said.command.argv.extend(paths),
-                        Err(_) => said.command.argv.push(word.text.clone()),
+                        Err(_) => said.command.argv.push(word.text.to_owned()),
                     }
                 }
-                None => said.command.argv.push(word.text.clone()),
+                None => said.command.argv.push(word.text.to_owned()),
             }
         }
         for (behind, word) in uses.added.iter().rev() {
@@ -415,9 +450,16 @@ impl Scene<'_> {
         }
     }
 
-    fn effects(&self, name: &str, uses: Uses, wrapped: bool, said: &mut Said) {
+    fn effects(&self, name: &str, uses: Uses<'_>, wrapped: bool, said: &mut Said) {
         said.reasons.extend(uses.reasons);
-        said.command.env.extend(uses.env.into_iter().collect::<BTreeMap<_, _>>());
+        match uses.env {
+            Some(variables) if said.command.env.is_empty() => said.command.env = Arc::clone(variables),
+            Some(variables) => {
+                let all = variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+                Arc::make_mut(&mut said.command.env).extend(all);
+            }
+            None => {}
+        }
         said.runs_project_code |= uses.runs_project_code;
         said.changes_tree |= uses.changes_tree;
         said.always = uses.always.filter(|_| !wrapped);
@@ -502,13 +544,8 @@ fn lexical(path: &Path) -> std::path::PathBuf {
     clean
 }
 
-/// Whether a key is the rule, or a sub-command of it: `git` takes `git push`.
-fn is_of(rule: &str, key: &str) -> bool {
-    key == rule || key.strip_prefix(rule).is_some_and(|rest| rest.starts_with(' '))
-}
-
 /// Whether an argument has the name of a denied program in it, as options that run programs do.
-fn wants_more(words: &[Argument], deny: &[String]) -> bool {
+fn wants_more(words: &[Argument<'_>], deny: &[String]) -> bool {
     let names = deny.iter().filter_map(|rule| rule.split(' ').next()).filter(|name| *name != "git");
     let names: Vec<&str> = names.collect();
     let parts = words[1..]

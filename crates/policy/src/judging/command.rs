@@ -1,46 +1,65 @@
 //! A whole command text: read, walked through pipeline by pipeline, put together to one plan and one judgement.
 
 use super::call::{Said, Scene};
+use super::listed::Listed;
 use super::directory::{Directories, End};
 use super::place;
+use crate::authority::Question;
 use crate::plan::{CommandPlan, PlannedPipeline, PlannedRedirect};
 use crate::policy::Policy;
 use crate::reading::script::{Pipeline, Redirect, RedirectKind, Script};
 use crate::reading::{Reading, read};
-use crate::verdict::{Judgement, OnViolation, Reason, Rule};
+use crate::verdict::{Judgement, OnViolation, Reason, Rule, Verdict};
 use crate::world::{Access, Place, World};
+use std::collections::HashSet;
 use std::path::Path;
+
+/// Reasons that a person reads of one text. With more of them it is denied, and the rest is not looked at.
+const MAX_REASONS: usize = 64;
 
 impl Policy {
     /// May this command run, in this folder?
     pub fn judge(&self, command: &str, cwd: &Path, world: &dyn World) -> Judgement {
         match read(command, self.limits.caps()) {
-            Reading::Refused(why) => self.conclude(vec![Reason::new(Rule::Text, why)], None),
+            Reading::Refused(why) => self.conclude(vec![Reason::new(Rule::Text, why)], None, Vec::new()),
             Reading::Complex(why) => {
                 let mut reasons = vec![Reason::new(Rule::Complex, why)];
                 reasons.extend(self.denied_somewhere(command));
-                self.conclude(reasons, None)
+                self.conclude(reasons, None, Vec::new())
             }
             Reading::Plain(script) => self.script(&script, cwd, world),
         }
     }
 
-    fn conclude(&self, mut reasons: Vec<Reason>, plan: Option<CommandPlan>) -> Judgement {
-        let mut seen = Vec::new();
-        reasons.retain(|reason| {
-            !seen.contains(reason) && {
-                seen.push(reason.clone());
-                true
-            }
-        });
+    fn conclude(
+        &self,
+        mut reasons: Vec<Reason>,
+        plan: Option<CommandPlan>,
+        questions: Vec<Question>,
+    ) -> Judgement {
+        let opinions = match &self.authority {
+            Some(authority) => authority.ask(&self.actor, questions, &mut reasons),
+            None => Vec::new(),
+        };
+        if reasons.len() > 1 {
+            let mut seen = HashSet::with_capacity(reasons.len());
+            reasons.retain(|reason| seen.insert(reason.clone()));
+        }
         // Where something is denied, what cannot be seen through may hide it.
         let hides = |reason: &Reason| match reason.rule {
+            Rule::Complex | Rule::Argument if self.authority.is_some() => true,
             Rule::Complex => !self.binaries.deny.is_empty(),
             Rule::Argument | Rule::Environment => !self.binaries.deny.is_empty() && self.allows_all(),
             _ => false,
         };
         let otherwise = if reasons.iter().any(hides) { OnViolation::HardAbort } else { self.on_violation };
-        Judgement::from_reasons(reasons, otherwise, plan)
+        self.concluded(Judgement { opinions, ..Judgement::from_reasons(reasons, otherwise, plan) })
+    }
+
+    /// What a denial comes to.
+    pub(super) fn concluded(&self, judgement: Judgement) -> Judgement {
+        let aborts = judgement.verdict == Verdict::Deny && self.on_violation == OnViolation::HardAbort;
+        Judgement { aborts, ..judgement }
     }
 
     /// Deny rules whose program is named anywhere in a text that is not plain.
@@ -56,12 +75,14 @@ impl Policy {
         })
     }
 
-    fn script(&self, script: &Script, cwd: &Path, world: &dyn World) -> Judgement {
+    fn script(&self, script: &Script<'_>, cwd: &Path, world: &dyn World) -> Judgement {
         let mut walk = Walk {
             policy: self,
             world,
+            listed: Listed::of(&self.binaries),
             plan: CommandPlan::default(),
             reasons: Vec::new(),
+            questions: Vec::new(),
             tree_changed: false,
         };
         let start = match world.resolve(cwd, Access::Look).place {
@@ -72,7 +93,7 @@ impl Policy {
                     cwd.display(),
                     world.root().display()
                 );
-                return self.conclude(vec![Reason::new(Rule::Text, why)], None);
+                return self.conclude(vec![Reason::new(Rule::Text, why)], None, Vec::new());
             }
         };
         let mut directories = Directories::new(start.display().to_string());
@@ -89,28 +110,42 @@ impl Policy {
             };
             let end = walk.pipeline(pipeline, &folder);
             directories.after(pipeline.join, &end);
+            if walk.reasons.len() > MAX_REASONS {
+                walk.reasons.push(Reason::new(
+                    Rule::Text,
+                    format!("more than {MAX_REASONS} parts of the text are not allowed; run it in parts"),
+                ));
+                break;
+            }
         }
-        let Walk { plan, reasons, .. } = walk;
-        self.conclude(reasons, Some(plan))
+        let Walk { plan, reasons, questions, .. } = walk;
+        self.conclude(reasons, Some(plan), questions)
     }
 }
 
 struct Walk<'a> {
     policy: &'a Policy,
     world: &'a dyn World,
+    listed: Listed<'a>,
     plan: CommandPlan,
     reasons: Vec<Reason>,
+    questions: Vec<Question>,
     tree_changed: bool,
 }
 
 impl Walk<'_> {
-    fn pipeline(&mut self, pipeline: &Pipeline, folder: &str) -> End {
+    fn pipeline(&mut self, pipeline: &Pipeline<'_>, folder: &str) -> End {
         let mut end = End::Any;
         let mut commands = Vec::new();
         let alone = pipeline.commands.len() == 1;
         for simple in &pipeline.commands {
-            let scene =
-                Scene { policy: self.policy, world: self.world, folder, tree_changed: self.tree_changed };
+            let scene = Scene {
+                policy: self.policy,
+                world: self.world,
+                listed: &self.listed,
+                folder,
+                tree_changed: self.tree_changed,
+            };
             let mut said = scene.call(simple);
             for redirect in &simple.redirects {
                 self.redirect(redirect, folder, &mut said);
@@ -137,13 +172,14 @@ impl Walk<'_> {
             self.plan.runs_project_code |= said.runs_project_code;
             self.tree_changed |= said.changes_tree;
             self.reasons.append(&mut said.reasons);
+            self.questions.append(&mut said.questions);
             commands.push(said.command);
         }
         self.plan.pipelines.push(PlannedPipeline { join: pipeline.join, commands });
         end
     }
 
-    fn redirect(&self, redirect: &Redirect, folder: &str, said: &mut Said) {
+    fn redirect(&self, redirect: &Redirect<'_>, folder: &str, said: &mut Said) {
         let fd = |usual: u8| redirect.descriptor.unwrap_or(usual);
         let planned = match &redirect.kind {
             RedirectKind::Read(word) => self
@@ -196,6 +232,7 @@ impl Walk<'_> {
                     );
                     said.reasons.push(Reason::new(Rule::Path, why));
                 }
+                said.asks_about_path(self.policy, &found.beneath, access);
                 if access.changes() {
                     said.writes.insert(path.clone());
                 }

@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// Names that one pattern may stand for.
 const MOST: usize = 256;
+/// Bytes of a pattern. Comparing two patterns takes as long as both are, multiplied.
+pub const LONGEST: usize = 255;
 
 /// The words that a pattern becomes; the pattern itself where no name is of it, as in a shell.
 pub fn expand(
@@ -20,6 +22,9 @@ pub fn expand(
     pattern: &Pattern,
 ) -> Result<Vec<String>, Reason> {
     let refuse = |why: &str| Err(Reason::new(Rule::Complex, format!("the pattern `{text}` {why}")));
+    if text.len() > LONGEST {
+        return refuse("is longer than any that is looked up; name the files");
+    }
     match pattern.0.first() {
         Some(Piece::Literal('-' | '/')) => {
             return refuse("may become an option or leave the folder; name the files");

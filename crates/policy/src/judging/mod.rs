@@ -9,6 +9,7 @@ mod call;
 mod command;
 mod directory;
 mod expand;
+mod listed;
 mod place;
 mod tool;
 

@@ -1,7 +1,8 @@
 //! Paths: beneath the root, readable or writable by the policy, neither secret nor protected.
 
+use crate::authority::{Action, Question, Resource};
 use crate::policy::Policy;
-use crate::protected;
+use crate::protected::{self, Names};
 use crate::verdict::{Judgement, Reason, Rule};
 use crate::world::{Access, Kind, Place, World};
 use std::path::{Path, PathBuf};
@@ -50,9 +51,10 @@ pub fn judge(
     };
     by_kind(text, resolved.kind, access, &beneath)?;
     if access.changes() {
-        written(policy, text, &beneath, access)?;
+        through_folders(world, folder, text)?;
+        written(policy, text, &Names::of(&beneath), access)?;
     } else if access == Access::Read {
-        read(policy, text, &beneath)?;
+        read(policy, text, &Names::of(&beneath))?;
     }
     Ok(Some(Found { beneath, kind: resolved.kind }))
 }
@@ -98,8 +100,23 @@ fn is_linked_by_tools(beneath: &Path) -> bool {
         || beneath.starts_with(".git/objects")
 }
 
-fn written(policy: &Policy, text: &str, beneath: &Path, access: Access) -> Result<(), Reason> {
-    if let Some(what) = protected::protected(beneath, access == Access::Replace) {
+/// What makes folders on its way (`mkdir -p`) makes `new` of `new/../x` as well, which the resolved path does not name.
+fn through_folders(world: &dyn World, folder: &Path, text: &str) -> Result<(), Reason> {
+    let ups = text.match_indices("/..").filter(|(at, _)| matches!(text.as_bytes().get(at + 3), None | Some(b'/')));
+    let ups = ups.map(|(at, _)| &text[..at]);
+    for before in ups.filter(|before| before.split('/').any(|name| !matches!(name, "" | "." | ".."))) {
+        if world.resolve(&folder.join(before), Access::Look).kind != Kind::Folder {
+            return Err(Reason::new(
+                Rule::Path,
+                format!("`{text}` goes up behind `{before}`, which is no folder; write the path without `..`"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn written(policy: &Policy, text: &str, names: &Names<'_>, access: Access) -> Result<(), Reason> {
+    if let Some(what) = protected::protected_names(names, access == Access::Replace) {
         return Err(Reason::new(
             Rule::Protected,
             format!(
@@ -107,13 +124,13 @@ fn written(policy: &Policy, text: &str, beneath: &Path, access: Access) -> Resul
             ),
         ));
     }
-    if let Some(pattern) = policy.paths.protect.iter().find(|pattern| pattern.takes(beneath, true)) {
+    if let Some(pattern) = policy.paths.protect.iter().find(|pattern| pattern.takes_folded(names)) {
         return Err(Reason::new(
             Rule::Protected,
             format!("`{text}` may not be written: the policy protects `{pattern}`"),
         ));
     }
-    match policy.paths.write.iter().any(|pattern| pattern.takes(beneath, false)) {
+    match policy.paths.write.iter().any(|pattern| pattern.takes(names)) {
         true => Ok(()),
         false if policy.paths.write.is_empty() => {
             Err(Reason::new(Rule::Path, format!("`{text}` would be written, and this policy only reads")))
@@ -125,17 +142,17 @@ fn written(policy: &Policy, text: &str, beneath: &Path, access: Access) -> Resul
     }
 }
 
-fn read(policy: &Policy, text: &str, beneath: &Path) -> Result<(), Reason> {
-    if let Some(why) = protected::secret(beneath) {
+fn read(policy: &Policy, text: &str, names: &Names<'_>) -> Result<(), Reason> {
+    if let Some(why) = protected::secret_names(names) {
         return Err(Reason::new(Rule::Protected, format!("`{text}` may not be read: {why}")));
     }
-    if let Some(pattern) = policy.paths.secret.iter().find(|pattern| pattern.takes(beneath, true)) {
+    if let Some(pattern) = policy.paths.secret.iter().find(|pattern| pattern.takes_folded(names)) {
         return Err(Reason::new(
             Rule::Protected,
             format!("`{text}` may not be read: the policy keeps `{pattern}` secret"),
         ));
     }
-    match policy.paths.read.iter().any(|pattern| pattern.takes(beneath, false)) {
+    match policy.paths.read.iter().any(|pattern| pattern.takes(names)) {
         true => Ok(()),
         false => Err(Reason::new(
             Rule::Path,
@@ -148,8 +165,25 @@ impl Policy {
     /// May a tool read or write this path? Relative paths are seen from the root.
     pub fn judge_path(&self, path: &Path, access: Access, world: &dyn World) -> Judgement {
         let text = path.to_string_lossy();
-        let reason = form(&text).or_else(|| judge(self, world, world.root(), &text, access).err());
-        Judgement::from_reasons(reason.into_iter().collect(), self.on_violation, None)
+        let judged = match form(&text) {
+            Some(reason) => Err(reason),
+            None => judge(self, world, world.root(), &text, access),
+        };
+        let (found, mut reasons) = match judged {
+            Ok(found) => (found, Vec::new()),
+            Err(reason) => (None, vec![reason]),
+        };
+        let opinions = match (&self.authority, found) {
+            (Some(authority), Some(Found { beneath, .. })) => {
+                let usual = if access.changes() { "write_file" } else { "read_file" };
+                let tool = self.actor.tool.as_deref().unwrap_or(usual);
+                let resource = Resource::Path(beneath.to_string_lossy().into_owned());
+                let question = Question { action: Action::Tool(tool.to_owned()), resource, access: Some(access) };
+                authority.ask(&self.actor, vec![question], &mut reasons)
+            }
+            _ => Vec::new(),
+        };
+        self.concluded(Judgement { opinions, ..Judgement::from_reasons(reasons, self.on_violation, None) })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tools by name: what is denied stays denied, whatever allows it.
 
+use crate::authority::{Action, Question, Resource};
 use crate::policy::Policy;
 use crate::verdict::{Judgement, Reason, Rule};
 
@@ -21,7 +22,15 @@ impl Policy {
                 format!("the tool `{name}` is not among those that the policy allows"),
             ))
         };
-        Judgement::from_reasons(reason.into_iter().collect(), self.on_violation, None)
+        let mut reasons: Vec<Reason> = reason.into_iter().collect();
+        let opinions = match &self.authority {
+            Some(authority) => {
+                let (action, resource) = (Action::Tool(name.to_owned()), Resource::Tool(name.to_owned()));
+                authority.ask(&self.actor, vec![Question { action, resource, access: None }], &mut reasons)
+            }
+            None => Vec::new(),
+        };
+        self.concluded(Judgement { opinions, ..Judgement::from_reasons(reasons, self.on_violation, None) })
     }
 }
 

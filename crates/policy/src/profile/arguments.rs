@@ -9,13 +9,13 @@ use super::table::{Count, Role, Spec, Takes};
 #[derive(Debug, Default)]
 pub struct Arguments<'a> {
     /// Options with their values, by the name without dashes.
-    pub options: Vec<(String, Option<&'a str>)>,
+    pub options: Vec<(&'a str, Option<&'a str>)>,
     /// Values of options and operands with their roles.
-    pub values: Vec<(Role, &'a Argument)>,
+    pub values: Vec<(Role, Argument<'a>)>,
     /// Values that are attached to an option, so no argument of their own.
-    pub attached: Vec<(Role, String)>,
+    pub attached: Vec<(Role, &'a str)>,
     /// Operands, before and after `--`.
-    pub operands: Vec<&'a Argument>,
+    pub operands: Vec<Argument<'a>>,
     /// The operands after `--` among them.
     pub after: usize,
     /// Whether there was `--`.
@@ -25,19 +25,30 @@ pub struct Arguments<'a> {
 impl Arguments<'_> {
     /// Whether one of these options was given.
     pub fn has(&self, names: &[&str]) -> bool {
-        self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
+        self.options.iter().any(|(name, _)| names.contains(name))
     }
 }
 
-/// Tells arguments apart. `permuted` is how GNU programs read: options may follow operands.
-pub fn tell_apart<'a>(spec: &Spec, words: &'a [Argument], permuted: bool) -> Result<Arguments<'a>, String> {
+/// How a program reads its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As GNU programs do: options may follow operands.
+    Permuted,
+    /// The first operand ends the options.
+    OperandsLast,
+    /// As go does: the first operand ends the options, and one dash is as good as two.
+    OneDash,
+}
+
+/// Tells arguments apart.
+pub fn tell_apart<'a>(spec: &'static Spec, words: &[Argument<'a>], style: Style) -> Result<Arguments<'a>, String> {
     let mut found = Arguments::default();
     let mut gives_first = false;
     let mut at = 0;
     while at < words.len() {
-        let word = &words[at];
+        let word = words[at];
         at += 1;
-        let text = word.text.as_str();
+        let text = word.text;
         if text == "--" {
             found.has_separator = true;
             found.after = words.len() - at;
@@ -46,22 +57,22 @@ pub fn tell_apart<'a>(spec: &Spec, words: &'a [Argument], permuted: bool) -> Res
         }
         if !text.starts_with('-') || text == "-" {
             found.operands.push(word);
-            if !permuted {
+            if style != Style::Permuted {
                 found.operands.extend(&words[at..]);
                 break;
             }
             continue;
         }
         if word.is_pattern {
-            let known =
-                text.split_once('=').and_then(|(name, _)| spec.long.get(name.trim_start_matches("--")));
+            let name = text.split_once('=').and_then(|(name, _)| long_name(name, style));
+            let known = name.and_then(|name| spec.long.get(name));
             let harmless =
                 known.is_some_and(|opt| matches!(opt.takes, Takes::Value(Role::Pattern | Role::Text)));
             if !harmless {
                 return Err(format!("`{text}` is an option that holds a pattern; put it in single quotes"));
             }
         }
-        match text.strip_prefix("--") {
+        match long_name(text, style) {
             Some(long) => at += long_option(spec, long, words, at, &mut found, &mut gives_first)?,
             None => at += short_options(spec, text, words, at, &mut found, &mut gives_first)?,
         }
@@ -70,11 +81,17 @@ pub fn tell_apart<'a>(spec: &Spec, words: &'a [Argument], permuted: bool) -> Res
     Ok(found)
 }
 
+/// What follows the dashes of a long option.
+fn long_name(text: &str, style: Style) -> Option<&str> {
+    let one_dash = || text.strip_prefix('-').filter(|_| style == Style::OneDash);
+    text.strip_prefix("--").or_else(one_dash)
+}
+
 /// Reads a long option; says how many more arguments it took.
 fn long_option<'a>(
-    spec: &Spec,
+    spec: &'static Spec,
     long: &'a str,
-    words: &'a [Argument],
+    words: &[Argument<'a>],
     at: usize,
     found: &mut Arguments<'a>,
     gives_first: &mut bool,
@@ -92,31 +109,31 @@ fn long_option<'a>(
         (Takes::Nothing, Some(_)) => return Err(format!("`--{name}` takes no value")),
         (Takes::Nothing, None) | (Takes::Attached(_), None) => None,
         (Takes::Value(role) | Takes::Attached(role), Some(value)) => {
-            found.attached.push((role, value.to_owned()));
+            found.attached.push((role, value));
             Some(value)
         }
         (Takes::Value(role), None) => {
             let next = words.get(at).ok_or_else(|| format!("`--{name}` has no value"))?;
             took = 1;
-            found.values.push((role, next));
-            Some(next.text.as_str())
+            found.values.push((role, *next));
+            Some(next.text)
         }
     };
-    found.options.push(((*name).to_owned(), value));
+    found.options.push((name, value));
     Ok(took)
 }
 
 fn short_options<'a>(
-    spec: &Spec,
+    spec: &'static Spec,
     text: &'a str,
-    words: &'a [Argument],
+    words: &[Argument<'a>],
     at: usize,
     found: &mut Arguments<'a>,
     gives_first: &mut bool,
 ) -> Result<usize, String> {
     let letters = &text[1..];
     if spec.digits && letters.bytes().all(|byte| byte.is_ascii_digit()) {
-        found.options.push(("#".to_owned(), Some(letters)));
+        found.options.push(("#", Some(letters)));
         return Ok(0);
     }
     for (place, letter) in letters.char_indices() {
@@ -126,19 +143,19 @@ fn short_options<'a>(
         };
         *gives_first |= opt.gives_first;
         let rest = &letters[place + letter.len_utf8()..];
-        let name = letter.to_string();
+        let name = &letters[place..place + letter.len_utf8()];
         match opt.takes {
             Takes::Nothing => found.options.push((name, None)),
             Takes::Attached(_) if rest.is_empty() => found.options.push((name, None)),
             Takes::Value(role) | Takes::Attached(role) if !rest.is_empty() => {
-                found.attached.push((role, rest.to_owned()));
+                found.attached.push((role, rest));
                 found.options.push((name, Some(rest)));
                 return Ok(0);
             }
             Takes::Value(role) | Takes::Attached(role) => {
                 let next = words.get(at).ok_or_else(|| format!("`-{letter}` has no value"))?;
-                found.values.push((role, next));
-                found.options.push((name, Some(next.text.as_str())));
+                found.values.push((role, *next));
+                found.options.push((name, Some(next.text)));
                 return Ok(1);
             }
         }
@@ -177,8 +194,8 @@ fn assign_roles(spec: &Spec, found: &mut Arguments<'_>, gives_first: bool) -> Re
 
 fn fit<'a>(
     roles: &[(Role, Count)],
-    operands: &[&'a Argument],
-    values: &mut Vec<(Role, &'a Argument)>,
+    operands: &[Argument<'a>],
+    values: &mut Vec<(Role, Argument<'a>)>,
 ) -> Result<(), String> {
     let mut left = operands;
     for (role, count) in roles {

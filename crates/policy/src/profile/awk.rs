@@ -21,14 +21,14 @@ const UNCLEAR: [&str; 14] = [
 ];
 
 /// Looks at the program and its files.
-pub fn refine(found: &Arguments<'_>, uses: &mut Uses) {
+pub fn refine<'a>(found: &Arguments<'a>, uses: &mut Uses<'a>) {
     let Some((program, files)) = found.operands.split_first() else {
         if !found.has(&["version"]) {
             uses.refuse("`awk` has no program");
         }
         return;
     };
-    if let Err(why) = check(&program.text) {
+    if let Err(why) = check(program.text) {
         uses.refuse(format!("the awk program {why}"));
     }
     for file in files {

@@ -59,13 +59,13 @@ const HEADERS: [&str; 9] = [
 ];
 
 /// Looks at the words behind `curl`.
-pub fn examine(words: &[Argument], uses: &mut Uses) {
+pub fn examine(words: &[Argument<'_>], uses: &mut Uses<'_>) {
     // Else curl would read options from a file of the user.
     uses.added.push((1, "--disable".to_owned()));
     let mut rest = words.iter();
     let mut addresses = 0;
     while let Some(word) = rest.next() {
-        let text = word.text.as_str();
+        let text = word.text;
         if word.is_pattern && !text.starts_with("http") {
             return uses.refuse(format!("`{text}` is a pattern; put it in single quotes"));
         }
@@ -86,7 +86,7 @@ pub fn examine(words: &[Argument], uses: &mut Uses) {
             continue;
         }
         let value = || attached.map(str::to_owned);
-        let mut next = || value().or_else(|| rest.next().map(|word| word.text.clone()));
+        let mut next = || value().or_else(|| rest.next().map(|word| word.text.to_owned()));
         let value = match name {
             name if WITH_VALUE.contains(&name) => {
                 next();
@@ -118,7 +118,7 @@ pub fn examine(words: &[Argument], uses: &mut Uses) {
             _ => {}
         }
     }
-    if addresses == 0 && !words.iter().any(|word| matches!(word.text.as_str(), "--version" | "-V")) {
+    if addresses == 0 && !words.iter().any(|word| matches!(word.text, "--version" | "-V")) {
         uses.refuse("`curl` has no address");
     }
 }
@@ -152,7 +152,7 @@ fn unknown(name: &str) -> String {
     format!("`curl {name}` {why}; fetch the address itself, to standard output")
 }
 
-fn header(value: &str, uses: &mut Uses) {
+fn header(value: &str, uses: &mut Uses<'_>) {
     let name = value.split([':', ';']).next().unwrap_or("").trim().to_ascii_lowercase();
     if value.starts_with('@') || !HEADERS.contains(&name.as_str()) || value.contains(['\n', '\r']) {
         uses.refuse(format!(
@@ -162,7 +162,7 @@ fn header(value: &str, uses: &mut Uses) {
 }
 
 /// An address. What curl would expand to several is no address.
-fn address(text: &str, is_pattern: bool, uses: &mut Uses) {
+fn address(text: &str, is_pattern: bool, uses: &mut Uses<'_>) {
     // An unquoted `?` or `*` only matters where files are named like the address; nothing is.
     let _ = is_pattern;
     if text.contains(['{', '}', '[', ']', '*']) {

@@ -79,8 +79,8 @@ const WITH_VALUE: [&str; 32] = [
 const WITH_FILE: [&str; 4] = ["-newer", "-anewer", "-cnewer", "-samefile"];
 
 /// Looks at the words behind `find`.
-pub fn examine(words: &[Argument], uses: &mut Uses) {
-    let starts = words.iter().take_while(|word| !begins_expression(&word.text)).count();
+pub fn examine<'a>(words: &[Argument<'a>], uses: &mut Uses<'a>) {
+    let starts = words.iter().take_while(|word| !begins_expression(word.text)).count();
     for word in &words[..starts] {
         if word.text == "-P" {
             continue;
@@ -92,7 +92,7 @@ pub fn examine(words: &[Argument], uses: &mut Uses) {
     }
     let mut rest = words[starts..].iter();
     while let Some(word) = rest.next() {
-        let text = word.text.as_str();
+        let text = word.text;
         if word.is_pattern {
             uses.refuse(format!(
                 "`{text}` is a pattern that the shell expands before find sees it; put it in single quotes"
@@ -109,7 +109,7 @@ pub fn examine(words: &[Argument], uses: &mut Uses) {
             }
         } else if WITH_FILE.contains(&text) {
             match rest.next() {
-                Some(file) => uses.path(&file.text, Access::Look),
+                Some(file) => uses.path(file.text, Access::Look),
                 None => uses.refuse(format!("`find {text}` has no value")),
             }
         } else {

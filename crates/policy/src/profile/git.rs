@@ -2,6 +2,8 @@
 
 use super::arguments::Arguments;
 use super::uses::Uses;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 /// What is set for every call of git: no system or user configuration, no hooks, no file system monitor, no pager, no editor, no
 /// external diff, no signatures, no questions.
@@ -59,15 +61,22 @@ const WRITERS: [&str; 19] = [
 /// Sub-commands that show differences, and could do so with programs of the repository's choice.
 const SHOWERS: [&str; 7] = ["diff", "log", "show", "whatchanged", "stash show", "blame", "annotate"];
 
-/// Adds what every call has, and looks at what options alone do not tell.
-pub fn refine(key: &str, found: &Arguments<'_>, skipped: usize, uses: &mut Uses) {
-    let sub = key.strip_prefix("git ").unwrap_or(key);
-    uses.env.extend(VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    uses.env.push(("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()));
+/// The variables of every call: made once, and shared by all plans.
+static ENVIRONMENT: LazyLock<Arc<BTreeMap<String, String>>> = LazyLock::new(|| {
+    let mut variables: BTreeMap<String, String> =
+        VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    variables.insert("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string());
     for (at, (name, value)) in SETTINGS.iter().enumerate() {
-        uses.env.push((format!("GIT_CONFIG_KEY_{at}"), (*name).to_owned()));
-        uses.env.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
+        variables.insert(format!("GIT_CONFIG_KEY_{at}"), (*name).to_owned());
+        variables.insert(format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned());
     }
+    Arc::new(variables)
+});
+
+/// Adds what every call has, and looks at what options alone do not tell.
+pub fn refine<'a>(key: &str, found: &Arguments<'a>, skipped: usize, uses: &mut Uses<'a>) {
+    let sub = key.strip_prefix("git ").unwrap_or(key);
+    uses.env = Some(&ENVIRONMENT);
     if SHOWERS.contains(&sub) {
         uses.added.push((skipped, "--no-textconv".to_owned()));
         if !matches!(sub, "blame" | "annotate") {
@@ -82,7 +91,7 @@ pub fn refine(key: &str, found: &Arguments<'_>, skipped: usize, uses: &mut Uses)
 }
 
 /// Options whose value may start a program, and calls that would start an editor.
-fn programs(sub: &str, found: &Arguments<'_>, uses: &mut Uses) {
+fn programs<'a>(sub: &str, found: &Arguments<'a>, uses: &mut Uses<'a>) {
     let said = ["m", "message", "F", "file", "C", "reuse-message", "no-edit", "fixup", "dry-run"];
     if sub == "commit" && !found.has(&said) {
         uses.refuse("`git commit` without a message opens an editor; give it one with -m");
@@ -97,7 +106,7 @@ fn programs(sub: &str, found: &Arguments<'_>, uses: &mut Uses) {
     }
     for (name, value) in &found.options {
         let Some(value) = value else { continue };
-        match name.as_str() {
+        match *name {
             // `--format=%(if)..` and the like only format; `%G?` would check a signature with a program.
             "format" | "pretty" if value.contains("%G") => {
                 uses.refuse("`%G` in a format runs a program that checks signatures");
@@ -116,7 +125,7 @@ fn programs(sub: &str, found: &Arguments<'_>, uses: &mut Uses) {
 }
 
 /// `-L 1,5:src/lib.rs`: what follows the last colon is a path.
-fn lines(value: &str, uses: &mut Uses) {
+fn lines<'a>(value: &'a str, uses: &mut Uses<'a>) {
     if let Some((_, path)) = value.rsplit_once(':') {
         uses.path(path, crate::world::Access::Read);
     }

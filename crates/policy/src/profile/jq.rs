@@ -8,28 +8,28 @@ use super::uses::Uses;
 const REACHING: [&str; 5] = ["env", "import", "include", "modulemeta", "get_search_list"];
 
 /// The arguments without the texts that are given to the filter by name.
-pub fn without_values(words: &[Argument]) -> Vec<Argument> {
+pub fn without_values<'a>(words: &[Argument<'a>]) -> Vec<Argument<'a>> {
     let (mut left, mut at) = (Vec::new(), 0);
     while let Some(word) = words.get(at) {
         let literal = |ahead: usize| words.get(at + ahead).is_some_and(|word| !word.is_pattern);
-        if matches!(word.text.as_str(), "--arg" | "--argjson") && literal(1) && literal(2) {
+        if matches!(word.text, "--arg" | "--argjson") && literal(1) && literal(2) {
             at += 3;
             continue;
         }
-        left.push(word.clone());
+        left.push(*word);
         at += 1;
     }
     left
 }
 
 /// Looks at the filter.
-pub fn refine(found: &Arguments<'_>, uses: &mut Uses) {
+pub fn refine(found: &Arguments<'_>, uses: &mut Uses<'_>) {
     if found.has(&["L"]) {
         uses.refuse("`jq -L` reads filters from another folder");
     }
     match found.operands.first() {
         Some(filter) => {
-            if let Err(why) = check(&filter.text) {
+            if let Err(why) = check(filter.text) {
                 uses.refuse(format!("the jq filter {why}"));
             }
         }

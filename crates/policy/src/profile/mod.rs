@@ -21,29 +21,26 @@ pub mod wrappers;
 
 use crate::reading::word::{Pattern, Word};
 use crate::world::Access;
-use arguments::{Arguments, tell_apart};
+use arguments::{Arguments, Style, tell_apart};
 pub use names::{Runner, key, runs_others};
 use table::spec;
 use uses::Uses;
 
 /// An argument: its text, and the pattern if the shell would expand one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Argument {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Argument<'a> {
     /// The text.
-    pub text: String,
+    pub text: &'a str,
     /// The pattern of an unquoted wildcard.
-    pub pattern: Option<Pattern>,
+    pub pattern: Option<&'a Pattern>,
     /// Whether there is one.
     pub is_pattern: bool,
 }
 
-impl From<&Word> for Argument {
-    fn from(word: &Word) -> Argument {
-        Argument {
-            text: word.text.clone(),
-            pattern: word.pattern.clone(),
-            is_pattern: word.pattern.is_some(),
-        }
+impl<'a> From<&'a Word<'_>> for Argument<'a> {
+    fn from(word: &'a Word<'_>) -> Argument<'a> {
+        let pattern = word.pattern.as_ref();
+        Argument { text: &word.text, pattern, is_pattern: pattern.is_some() }
     }
 }
 
@@ -58,7 +55,7 @@ pub fn known_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// What a call does. `key` is the program with its sub-command; `words` are the arguments behind them.
-pub fn examine(key: &str, words: &[Argument], skipped: usize) -> Uses {
+pub fn examine<'a>(key: &str, words: &[Argument<'a>], skipped: usize) -> Uses<'a> {
     let mut uses = Uses::default();
     if special::examine(key, words, &mut uses) {
         return uses;
@@ -67,28 +64,24 @@ pub fn examine(key: &str, words: &[Argument], skipped: usize) -> Uses {
         uses.refuse(format!("there is no profile for `{key}`, so nothing is known of its arguments"));
         return uses;
     };
-    let rest: Vec<Argument>;
+    let rest: Vec<Argument<'_>>;
     let words = match key {
         // `--arg NAME VALUE` gives the filter a text.
         "jq" => {
             rest = jq::without_values(words);
             rest.as_slice()
         }
-        // To go, one dash is as good as two.
-        _ if key.starts_with("go ") => {
-            rest = words.iter().map(project::with_two_dashes).collect();
-            rest.as_slice()
-        }
         _ => words,
     };
-    match tell_apart(spec, words, !key.starts_with("go ")) {
+    let style = if key.starts_with("go ") { Style::OneDash } else { Style::Permuted };
+    match tell_apart(spec, words, style) {
         Ok(found) => with_arguments(key, &found, skipped, &mut uses),
         Err(why) => uses.refuse(format!("`{key}`: {why}")),
     }
     uses
 }
 
-fn with_arguments(key: &str, found: &Arguments<'_>, skipped: usize, uses: &mut Uses) {
+fn with_arguments<'a>(key: &str, found: &Arguments<'a>, skipped: usize, uses: &mut Uses<'a>) {
     for (role, argument) in &found.values {
         uses.value(*role, argument);
     }
@@ -118,7 +111,7 @@ fn with_arguments(key: &str, found: &Arguments<'_>, skipped: usize, uses: &mut U
 }
 
 /// Searches through folders leave secret files out.
-fn search(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
+fn search(key: &str, found: &Arguments<'_>, uses: &mut Uses<'_>) {
     let recursive = key == "rg" || found.has(&["r", "recursive"]);
     let folders_read = found.has(&["d", "directories"]);
     if folders_read {

@@ -5,7 +5,7 @@ use super::uses::{Use, Uses};
 use crate::world::Access;
 
 /// Looks at the operands.
-pub fn refine(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
+pub fn refine<'a>(key: &str, found: &Arguments<'a>, uses: &mut Uses<'a>) {
     if let Some(pattern) = found.operands.iter().find(|operand| operand.is_pattern) {
         uses.refuse(format!(
             "`{}` is a pattern, so what `{key}` takes depends on the files that are there; name them",
@@ -13,8 +13,8 @@ pub fn refine(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
         ));
         return;
     }
-    let operands: Vec<&str> = found.operands.iter().map(|operand| operand.text.as_str()).collect();
-    let given = found.options.iter().find(|(name, _)| matches!(name.as_str(), "t" | "target-directory"));
+    let operands: Vec<&'a str> = found.operands.iter().map(|operand| operand.text).collect();
+    let given = found.options.iter().find(|(name, _)| matches!(*name, "t" | "target-directory"));
     let (sources, target) = match (given, operands.split_last()) {
         (Some((_, Some(folder))), _) => (operands.as_slice(), *folder),
         (_, Some((last, sources))) if !sources.is_empty() => (sources, *last),
@@ -40,21 +40,21 @@ pub fn refine(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
         } else if into_folder {
             uses.path(inside, Access::Replace);
         } else {
-            uses.touched.push(Use::Target(target.to_owned(), inside));
+            uses.touched.push(Use::Target(target, inside));
         }
     }
 }
 
 /// A kept file gets a name of its own.
-fn suffix(found: &Arguments<'_>, uses: &mut Uses) {
+fn suffix(found: &Arguments<'_>, uses: &mut Uses<'_>) {
     for (name, value) in &found.options {
-        if matches!(name.as_str(), "S" | "suffix") && value.is_some_and(|suffix| suffix.contains('/')) {
+        if matches!(*name, "S" | "suffix") && value.is_some_and(|suffix| suffix.contains('/')) {
             uses.refuse("the ending of kept files may not name another folder");
         }
     }
 }
 
-fn link(source: &str, found: &Arguments<'_>, uses: &mut Uses) {
+fn link<'a>(source: &'a str, found: &Arguments<'a>, uses: &mut Uses<'a>) {
     if !found.has(&["s", "symbolic"]) {
         uses.refuse(format!(
             "`ln` gives `{source}` a second name, by which rules about its first do not hold; copy it"

@@ -4,10 +4,10 @@ use super::Argument;
 use super::table::spec;
 
 /// The name by which a call has its profile and its rule, and how many words of the call it takes: `git status` takes two.
-pub fn key(words: &[Argument]) -> (String, usize) {
-    let name = words[0].text.as_str();
+pub fn key(words: &[Argument<'_>]) -> (String, usize) {
+    let name = words[0].text;
     let word =
-        |at: usize| words.get(at).filter(|word| !word.is_pattern).map_or("", |word| word.text.as_str());
+        |at: usize| words.get(at).filter(|word| !word.is_pattern).map_or("", |word| word.text);
     match name {
         "git" => git_key(words),
         "cargo" | "npm" | "pip" | "go" => (
@@ -29,10 +29,10 @@ pub fn key(words: &[Argument]) -> (String, usize) {
     }
 }
 
-fn git_key(words: &[Argument]) -> (String, usize) {
-    let word = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+fn git_key(words: &[Argument<'_>]) -> (String, usize) {
+    let word = |at: usize| words.get(at).map_or("", |word| word.text);
     let lists = |flags: &[&str]| {
-        let rest = || words[2..].iter().map(|word| word.text.as_str());
+        let rest = || words[2..].iter().map(|word| word.text);
         rest().next().is_none() || rest().any(|word| flags.contains(&word))
     };
     match word(1) {

@@ -22,7 +22,7 @@ const MODULES: [&str; 12] = [
 ];
 
 /// Looks at what options alone do not tell.
-pub fn refine(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
+pub fn refine<'a>(key: &str, found: &Arguments<'a>, uses: &mut Uses<'a>) {
     match key {
         "cargo metadata" | "cargo tree" | "npm ls" | "npm list" | "go doc" => return,
         _ if key.ends_with("--version") || key.ends_with(" version") => return,
@@ -51,9 +51,9 @@ pub fn refine(key: &str, found: &Arguments<'_>, uses: &mut Uses) {
 }
 
 /// Names and operands of make. An assignment may change the shell that make uses.
-fn targets(found: &Arguments<'_>, uses: &mut Uses) {
-    let from_input = |(name, value): &(String, Option<&str>)| {
-        matches!(name.as_str(), "f" | "file" | "makefile") && *value == Some("-")
+fn targets<'a>(found: &Arguments<'a>, uses: &mut Uses<'a>) {
+    let from_input = |(name, value): &(&str, Option<&str>)| {
+        matches!(*name, "f" | "file" | "makefile") && *value == Some("-")
     };
     if found.options.iter().any(from_input) {
         uses.refuse("`make -f -` reads its rules from its input; name a file");
@@ -69,7 +69,7 @@ fn targets(found: &Arguments<'_>, uses: &mut Uses) {
 }
 
 /// What follows `--` goes to the program; before it stand names alone.
-fn toolchain(found: &Arguments<'_>, uses: &mut Uses) {
+fn toolchain<'a>(found: &Arguments<'a>, uses: &mut Uses<'a>) {
     let before = found.operands.len() - found.after;
     for operand in &found.operands[..before] {
         if operand.text.starts_with('+') {
@@ -78,10 +78,10 @@ fn toolchain(found: &Arguments<'_>, uses: &mut Uses) {
     }
 }
 
-fn after_separator(found: &Arguments<'_>, uses: &mut Uses) {
+fn after_separator<'a>(found: &Arguments<'a>, uses: &mut Uses<'a>) {
     let after = &found.operands[found.operands.len() - found.after..];
     for operand in after {
-        if !matches!(operand.text.as_str(), "--check" | "-l" | "-v" | "--verbose" | "-q" | "--quiet") {
+        if !matches!(operand.text, "--check" | "-l" | "-v" | "--verbose" | "-q" | "--quiet") {
             uses.refuse(format!(
                 "`cargo fmt -- {}` is not among the options that are known to be harmless",
                 operand.text
@@ -90,17 +90,8 @@ fn after_separator(found: &Arguments<'_>, uses: &mut Uses) {
     }
 }
 
-/// `-run` as `--run`.
-pub fn with_two_dashes(word: &Argument) -> Argument {
-    let mut word = word.clone();
-    if word.text.starts_with('-') && !word.text.starts_with("--") && word.text.len() > 1 {
-        word.text.insert(0, '-');
-    }
-    word
-}
-
 /// Packages of go are beneath the folder: `./...`, `./cmd/x`, `main.go`.
-fn packages(found: &Arguments<'_>, uses: &mut Uses) {
+fn packages<'a>(found: &Arguments<'a>, uses: &mut Uses<'a>) {
     for operand in &found.operands {
         let path = operand.text.trim_end_matches("...");
         if operand.text.contains('@') {
@@ -112,14 +103,14 @@ fn packages(found: &Arguments<'_>, uses: &mut Uses) {
 }
 
 /// `python FILE ARGUMENT…` and `python -m MODULE ARGUMENT…`.
-pub fn python(words: &[Argument], uses: &mut Uses) {
+pub fn python<'a>(words: &[Argument<'a>], uses: &mut Uses<'a>) {
     let flags = words.iter().take_while(|word| {
-        matches!(word.text.as_str(), "-u" | "-B" | "-O" | "-OO" | "-I" | "-s" | "-E" | "-b" | "-q")
+        matches!(word.text, "-u" | "-B" | "-O" | "-OO" | "-I" | "-s" | "-E" | "-b" | "-q")
     });
     let words = &words[flags.count()..];
     match words {
         [option, module, ..] if option.text == "-m" => {
-            if !MODULES.contains(&module.text.as_str()) {
+            if !MODULES.contains(&module.text) {
                 uses.refuse(format!(
                     "`python -m {}` is not among the modules that are known; run a file of the project",
                     module.text
@@ -133,7 +124,7 @@ pub fn python(words: &[Argument], uses: &mut Uses) {
 }
 
 /// `node FILE ARGUMENT…`.
-pub fn node(words: &[Argument], uses: &mut Uses) {
+pub fn node<'a>(words: &[Argument<'a>], uses: &mut Uses<'a>) {
     match words {
         [file, ..] => script("node", file, uses),
         [] => uses.refuse("`node` alone reads a program from its input; run a file of the project"),
@@ -141,7 +132,7 @@ pub fn node(words: &[Argument], uses: &mut Uses) {
     runs(words, uses);
 }
 
-fn script(program: &str, file: &Argument, uses: &mut Uses) {
+fn script<'a>(program: &str, file: &Argument<'a>, uses: &mut Uses<'a>) {
     if file.text.starts_with('-') {
         uses.refuse(format!(
             "`{program} {}` is an option that takes a program as text, or changes how it runs; run a file of the project",
@@ -152,7 +143,7 @@ fn script(program: &str, file: &Argument, uses: &mut Uses) {
     }
 }
 
-fn runs(words: &[Argument], uses: &mut Uses) {
+fn runs(words: &[Argument<'_>], uses: &mut Uses<'_>) {
     uses.runs_project_code = true;
     uses.writes_tree = true;
     if let Some(pattern) = words.iter().skip(1).find(|word| word.is_pattern) {

@@ -1,18 +1,19 @@
 //! `sed`: addresses and the commands that print, change and delete lines. What runs programs or touches files is not in it.
 
+use super::Argument;
 use super::arguments::Arguments;
 use super::uses::Uses;
 use crate::world::Access;
 
 /// Looks at scripts, and at files that are edited in place.
-pub fn refine(found: &Arguments<'_>, uses: &mut Uses) {
-    let given = found.options.iter().filter(|(name, _)| matches!(name.as_str(), "e" | "expression"));
+pub fn refine<'a>(found: &Arguments<'a>, uses: &mut Uses<'a>) {
+    let given = found.options.iter().filter(|(name, _)| matches!(*name, "e" | "expression"));
     let mut scripts: Vec<&str> = given.filter_map(|(_, value)| *value).collect();
     let mut files = found.operands.as_slice();
     if scripts.is_empty() {
         match found.operands.split_first() {
             Some((script, rest)) => {
-                scripts.push(&script.text);
+                scripts.push(script.text);
                 files = rest;
             }
             None => return uses.refuse("`sed` has no script"),
@@ -29,13 +30,13 @@ pub fn refine(found: &Arguments<'_>, uses: &mut Uses) {
             return uses.refuse(format!("the sed script `{script}` {why}"));
         }
     }
-    let in_place = found.options.iter().find(|(name, _)| matches!(name.as_str(), "i" | "in-place"));
+    let in_place = found.options.iter().find(|(name, _)| matches!(*name, "i" | "in-place"));
     if let Some((_, suffix)) = in_place {
         in_place_edit(suffix.unwrap_or(""), files, uses);
     }
 }
 
-fn in_place_edit(suffix: &str, files: &[&super::Argument], uses: &mut Uses) {
+fn in_place_edit<'a>(suffix: &str, files: &[Argument<'a>], uses: &mut Uses<'a>) {
     if !suffix.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')) {
         return uses.refuse(format!("`{suffix}` as the ending of kept files may name another folder"));
     }
@@ -46,7 +47,7 @@ fn in_place_edit(suffix: &str, files: &[&super::Argument], uses: &mut Uses) {
                 file.text
             ));
         }
-        uses.path(&file.text, Access::Write);
+        uses.path(file.text, Access::Write);
         if !suffix.is_empty() {
             uses.path(format!("{}{suffix}", file.text), Access::Write);
         }

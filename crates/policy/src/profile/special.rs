@@ -8,7 +8,7 @@ use crate::world::Access;
 pub const KEYS: [&str; 10] = ["echo", "printf", "cd", "test", "[", "find", "curl", "python", "node", "expr"];
 
 /// Looks at a call, if its program is one of these.
-pub fn examine(key: &str, words: &[Argument], uses: &mut Uses) -> bool {
+pub fn examine<'a>(key: &str, words: &[Argument<'a>], uses: &mut Uses<'a>) -> bool {
     match key {
         "echo" => echo(words, uses),
         "printf" => printf(words, uses),
@@ -29,18 +29,18 @@ pub fn examine(key: &str, words: &[Argument], uses: &mut Uses) -> bool {
 }
 
 /// Patterns that only end up in what is printed still read the names of files.
-fn literal(words: &[Argument], uses: &mut Uses) {
+fn literal<'a>(words: &[Argument<'a>], uses: &mut Uses<'a>) {
     for word in words.iter().filter(|word| word.is_pattern) {
         uses.value(super::table::Role::Look, word);
     }
 }
 
-fn echo(words: &[Argument], uses: &mut Uses) {
+fn echo<'a>(words: &[Argument<'a>], uses: &mut Uses<'a>) {
     literal(words, uses);
 }
 
 /// The builtin evaluates the name that `-v` sets.
-fn printf(words: &[Argument], uses: &mut Uses) {
+fn printf<'a>(words: &[Argument<'a>], uses: &mut Uses<'a>) {
     if let Some(first) = words.first()
         && first.text.starts_with('-')
         && first.text.len() > 1
@@ -54,8 +54,8 @@ fn printf(words: &[Argument], uses: &mut Uses) {
     literal(words, uses);
 }
 
-fn cd(words: &[Argument], uses: &mut Uses) {
-    let words: Vec<&Argument> = words.iter().skip_while(|word| word.text == "--").collect();
+fn cd<'a>(words: &[Argument<'a>], uses: &mut Uses<'a>) {
+    let words: Vec<&Argument<'a>> = words.iter().skip_while(|word| word.text == "--").collect();
     match words.as_slice() {
         [to] if to.is_pattern => uses.refuse("`cd` to a pattern; name the folder"),
         [to] if to.text.starts_with('-') || to.text.is_empty() => {
@@ -64,14 +64,14 @@ fn cd(words: &[Argument], uses: &mut Uses) {
                 to.text
             ));
         }
-        [to] => uses.enters = Some(to.text.clone()),
+        [to] => uses.enters = Some(to.text.to_owned()),
         [] => uses.refuse("`cd` alone leads to the home folder; name a folder"),
         _ => uses.refuse("`cd` takes one folder"),
     }
 }
 
 /// `test` looks at files and compares texts. `-v` and `-R` would evaluate the name of a variable.
-fn test(words: &[Argument], uses: &mut Uses) {
+fn test<'a>(words: &[Argument<'a>], uses: &mut Uses<'a>) {
     const OF_FILES: [&str; 17] = [
         "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-p", "-r", "-s", "-S", "-u", "-w", "-x", "-O",
     ];
@@ -83,7 +83,7 @@ fn test(words: &[Argument], uses: &mut Uses) {
         uses.refuse(format!("`{}` may become several words; name the file", pattern.text));
         return;
     }
-    let mut rest: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let mut rest: Vec<&'a str> = words.iter().map(|word| word.text).collect();
     rest.reverse();
     while let Some(word) = rest.pop() {
         let (next, after) = (rest.last().copied(), rest.len().checked_sub(2).map(|at| rest[at]));

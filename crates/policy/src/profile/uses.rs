@@ -5,33 +5,36 @@ use super::table::Role;
 use crate::reading::word::Pattern;
 use crate::verdict::{Reason, Rule};
 use crate::world::Access;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Something that a call touches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Use {
+pub enum Use<'a> {
     /// A path, as it was written.
-    Path(String, Access),
+    Path(Cow<'a, str>, Access),
     /// A pattern that the shell expands; every name of it is touched.
-    Pattern(String, Pattern, Access),
+    Pattern(&'a str, &'a Pattern, Access),
     /// A path of git; may hold wildcards of git's own.
-    Pathspec(String, Access),
+    Pathspec(&'a str, Access),
     /// A revision of git, or a path.
-    Revision(String),
+    Revision(&'a str),
     /// Where something goes: the path, or, if that is a folder, the second one in it.
-    Target(String, String),
+    Target(&'a str, String),
     /// An address.
     Url(String),
 }
 
 /// What one call does.
 #[derive(Debug, Default)]
-pub struct Uses {
+pub struct Uses<'a> {
     /// What it touches.
-    pub touched: Vec<Use>,
+    pub touched: Vec<Use<'a>>,
     /// What is wrong with it.
     pub reasons: Vec<Reason>,
     /// Variables that are set for it.
-    pub env: Vec<(String, String)>,
+    pub env: Option<&'static Arc<BTreeMap<String, String>>>,
     /// Arguments that are added behind the first so many words of it.
     pub added: Vec<(usize, String)>,
     /// Whether code of the project runs.
@@ -48,25 +51,25 @@ pub struct Uses {
     pub always: Option<bool>,
 }
 
-impl Uses {
+impl<'a> Uses<'a> {
     /// Something is wrong with an argument.
     pub fn refuse(&mut self, message: impl Into<String>) {
         self.reasons.push(Reason::new(Rule::Argument, message));
     }
 
     /// It touches a path.
-    pub fn path(&mut self, path: impl Into<String>, access: Access) {
+    pub fn path(&mut self, path: impl Into<Cow<'a, str>>, access: Access) {
         self.touched.push(Use::Path(path.into(), access));
     }
 
     /// It takes a value in a role.
-    pub fn value(&mut self, role: Role, argument: &Argument) {
-        match (&argument.pattern, role) {
-            (None, _) => self.text(role, &argument.text),
+    pub fn value(&mut self, role: Role, argument: &Argument<'a>) {
+        match (argument.pattern, role) {
+            (None, _) => self.text(role, argument.text),
             // The words come from the names of files: only a program that reads files is given any.
             (Some(pattern), Role::Read | Role::Look) => {
                 let access = if role == Role::Read { Access::Read } else { Access::Look };
-                self.touched.push(Use::Pattern(argument.text.clone(), pattern.clone(), access));
+                self.touched.push(Use::Pattern(argument.text, pattern, access));
             }
             (Some(_), Role::Pattern) => self.refuse(format!(
                 "`{}` is a pattern that the shell may expand before the program sees it; put it in single quotes",
@@ -80,7 +83,7 @@ impl Uses {
     }
 
     /// It takes a text in a role.
-    pub fn text(&mut self, role: Role, text: &str) {
+    pub fn text(&mut self, role: Role, text: &'a str) {
         match role {
             Role::Text | Role::Pattern => {}
             Role::Number => self.number(text),
@@ -89,9 +92,9 @@ impl Uses {
             Role::Read => self.path(text, Access::Read),
             Role::Write => self.path(text, Access::Write),
             Role::Replace => self.path(text, Access::Replace),
-            Role::Revision => self.touched.push(Use::Revision(text.to_owned())),
-            Role::Pathspec => self.touched.push(Use::Pathspec(text.to_owned(), Access::Read)),
-            Role::WrittenPathspec => self.touched.push(Use::Pathspec(text.to_owned(), Access::Replace)),
+            Role::Revision => self.touched.push(Use::Revision(text)),
+            Role::Pathspec => self.touched.push(Use::Pathspec(text, Access::Read)),
+            Role::WrittenPathspec => self.touched.push(Use::Pathspec(text, Access::Replace)),
         }
     }
 

@@ -1,14 +1,14 @@
 //! Programs that run another program: where their own arguments end, and what they run.
 
 use super::Argument;
-use super::arguments::tell_apart;
+use super::arguments::{Style, tell_apart};
 use super::table::spec;
 
 /// A wrapper that was taken off.
 #[derive(Debug)]
 pub struct Unwrapped<'a> {
     /// What it runs; nothing if it runs nothing.
-    pub inner: &'a [Argument],
+    pub inner: &'a [Argument<'a>],
     /// Variables that it sets.
     pub assignments: Vec<(String, String)>,
     /// Whether it adds words from its input.
@@ -45,11 +45,11 @@ pub fn is_wrapper(name: &str) -> bool {
 }
 
 /// Takes one wrapper off. The error says why its own arguments are not understood.
-pub fn unwrap(words: &[Argument]) -> Result<Unwrapped<'_>, String> {
-    let name = words[0].text.as_str();
+pub fn unwrap<'a>(words: &'a [Argument<'a>]) -> Result<Unwrapped<'a>, String> {
+    let name = words[0].text;
     let spec = spec(name).expect("every wrapper has a line");
     let own = own_words(name, &words[1..]);
-    let found = tell_apart(spec, &words[1..1 + own], false).map_err(|why| format!("`{name}`: {why}"))?;
+    let found = tell_apart(spec, &words[1..1 + own], Style::OperandsLast).map_err(|why| format!("`{name}`: {why}"))?;
     let mut at = 1 + own;
     let mut assignments = Vec::new();
     if name == "env" {
@@ -67,18 +67,18 @@ pub fn unwrap(words: &[Argument]) -> Result<Unwrapped<'_>, String> {
     }
     let adds_words = name == "xargs";
     let reads =
-        found.options.iter().filter(|(name, _)| adds_words && matches!(name.as_str(), "a" | "arg-file"));
+        found.options.iter().filter(|(name, _)| adds_words && matches!(*name, "a" | "arg-file"));
     let reads = reads.filter_map(|(_, value)| value.map(str::to_owned)).collect();
     let stays = !matches!(name, "command" | "exec" | "builtin" | "time");
     Ok(Unwrapped { inner, assignments, adds_words, stays, reads })
 }
 
 /// How many words belong to the wrapper: its options with their values, then its own operands.
-fn own_words(name: &str, words: &[Argument]) -> usize {
+fn own_words(name: &str, words: &[Argument<'_>]) -> usize {
     let spec = spec(name).expect("every wrapper has a line");
     let mut at = 0;
     while let Some(word) = words.get(at) {
-        let text = word.text.as_str();
+        let text = word.text;
         if text == "--" {
             at += 1;
             break;

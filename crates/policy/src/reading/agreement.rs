@@ -8,17 +8,6 @@ use super::script::{Join, Redirect, RedirectKind, Script, Simple};
 use brush_parser::{Token as Brush, TokenizerOptions, uncached_tokenize_str};
 use rable::{ListOperator, Node, NodeKind, PipeSep};
 
-/// Who read it otherwise, if someone did.
-pub fn differs(text: &str, tokens: &[Token], script: &Script) -> Option<&'static str> {
-    if !brush_agrees(text, tokens) {
-        return Some("brush");
-    }
-    if !rable_agrees(text, script) {
-        return Some("rable");
-    }
-    None
-}
-
 /// Whether both can read a text that is not plain. Only for texts of bounded nesting.
 pub fn is_readable(text: &str) -> bool {
     rable::parse(text, false).is_ok() && uncached_tokenize_str(text, &options()).is_ok()
@@ -30,7 +19,8 @@ fn options() -> TokenizerOptions {
 
 // --- words and operators -------------------------------------------------------------------------------------------
 
-fn brush_agrees(text: &str, tokens: &[Token]) -> bool {
+/// Whether brush-parser cuts a text into the same words and operators.
+pub fn same_tokens(text: &str, tokens: &[Token<'_>]) -> bool {
     let Ok(theirs) = uncached_tokenize_str(text, &options()) else { return false };
     let mut theirs = theirs.iter().map(|token| match token {
         Brush::Word(word, _) => (false, word.as_str()),
@@ -42,7 +32,7 @@ fn brush_agrees(text: &str, tokens: &[Token]) -> bool {
     let mut expect = |is_operator: bool, text: &str| same &= theirs.next() == Some((is_operator, text));
     for token in tokens {
         match token {
-            Token::Word(word) => expect(false, &word.raw),
+            Token::Word(word) => expect(false, word.raw),
             Token::Redirect(redirect) => redirect_as_tokens(redirect, &mut expect),
             Token::Semicolon => expect(true, ";"),
             Token::And => expect(true, "&&"),
@@ -54,21 +44,21 @@ fn brush_agrees(text: &str, tokens: &[Token]) -> bool {
     same && theirs.next().is_none()
 }
 
-fn redirect_as_tokens(redirect: &Redirect, expect: &mut impl FnMut(bool, &str)) {
+fn redirect_as_tokens(redirect: &Redirect<'_>, expect: &mut impl FnMut(bool, &str)) {
     if let Some(descriptor) = redirect.descriptor {
         expect(false, ["0", "1", "2"][usize::from(descriptor)]);
     }
     match &redirect.kind {
-        RedirectKind::Read(word) => pair(expect, "<", &word.raw),
+        RedirectKind::Read(word) => pair(expect, "<", word.raw),
         RedirectKind::Write(word, operator) | RedirectKind::Both(word, operator) => {
-            pair(expect, operator, &word.raw)
+            pair(expect, operator, word.raw)
         }
-        RedirectKind::Append(word) => pair(expect, ">>", &word.raw),
-        RedirectKind::Text(word) => pair(expect, "<<<", &word.raw),
+        RedirectKind::Append(word) => pair(expect, ">>", word.raw),
+        RedirectKind::Text(word) => pair(expect, "<<<", word.raw),
         RedirectKind::Copy(to) => pair(expect, ">&", ["0", "1", "2"][usize::from(*to)]),
         RedirectKind::Close => pair(expect, ">&", "-"),
         RedirectKind::Document(end, text, strip) => {
-            pair(expect, if *strip { "<<-" } else { "<<" }, &end.raw);
+            pair(expect, if *strip { "<<-" } else { "<<" }, end.raw);
             expect(false, text);
             expect(false, &end.text);
         }
@@ -82,7 +72,8 @@ fn pair(expect: &mut impl FnMut(bool, &str), operator: &str, word: &str) {
 
 // --- structure -----------------------------------------------------------------------------------------------------
 
-fn rable_agrees(text: &str, script: &Script) -> bool {
+/// Whether rable puts a text together to the same commands.
+pub fn same_structure(text: &str, script: &Script<'_>) -> bool {
     let Ok(nodes) = rable::parse(text, false) else { return false };
     let mut flat = Vec::new();
     let read = nodes.iter().all(|node| flatten(node, Join::Then, &mut flat, 0));
@@ -128,14 +119,14 @@ fn flatten<'a>(node: &'a Node, join: Join, into: &mut Vec<(Join, Vec<&'a Node>)>
     }
 }
 
-fn same_command(node: &Node, own: &Simple) -> bool {
+fn same_command(node: &Node, own: &Simple<'_>) -> bool {
     let NodeKind::Command { assignments, words, redirects } = &node.kind else { return false };
     let raws = |nodes: &[Node], own: &mut dyn Iterator<Item = &str>| {
         nodes.iter().all(|node| raw(node).is_some_and(|text| own.next() == Some(text)))
             && own.next().is_none()
     };
-    raws(assignments, &mut own.assignments.iter().map(|(_, word)| word.raw.as_str()))
-        && raws(words, &mut own.words.iter().map(|word| word.raw.as_str()))
+    raws(assignments, &mut own.assignments.iter().map(|(_, word)| word.raw))
+        && raws(words, &mut own.words.iter().map(|word| word.raw))
         && redirects.len() == own.redirects.len()
         && redirects.iter().zip(&own.redirects).all(|(node, own)| same_redirect(node, own))
 }
@@ -147,14 +138,14 @@ fn raw(node: &Node) -> Option<&str> {
     }
 }
 
-fn same_redirect(node: &Node, own: &Redirect) -> bool {
+fn same_redirect(node: &Node, own: &Redirect<'_>) -> bool {
     let written = own.descriptor.map_or(-1, i32::from);
     match (&node.kind, &own.kind) {
         (NodeKind::HereDoc { delimiter, content, strip_tabs, quoted, fd, complete }, kind) => {
             let RedirectKind::Document(end, text, strip) = kind else { return false };
             *complete
                 && *quoted
-                && delimiter == &end.text
+                && *delimiter == end.text
                 && content == text
                 && strip_tabs == strip
                 && *fd == written

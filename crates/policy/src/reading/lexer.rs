@@ -4,15 +4,18 @@
 //! quoted here-documents. It has no recursion. What it does not know is never guessed.
 
 use super::script::{Redirect, RedirectKind};
+use super::Caps;
 use super::word::{Pattern, Piece, Word, class};
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Token {
+pub enum Token<'a> {
     /// A word.
-    Word(Word),
+    Word(Word<'a>),
     /// A redirect with its target.
-    Redirect(Redirect),
+    Redirect(Redirect<'a>),
     /// `;`
     Semicolon,
     /// A line break.
@@ -39,25 +42,39 @@ pub enum Stop {
     },
     /// It is no command: the shell would refuse it.
     Broken(String),
+    /// A cap is exceeded.
+    Over(String),
 }
 
 /// Cuts a text.
-pub fn tokens(text: &str) -> Result<Vec<Token>, Stop> {
-    Lexer { text, at: 0, tokens: Vec::new(), documents: Vec::new() }.run()
+pub fn tokens(text: &str, caps: Caps) -> Result<Vec<Token<'_>>, Stop> {
+    // Most words are a few letters and a blank.
+    let tokens = Vec::with_capacity((text.len() / 4).min(1024));
+    let counts = Counts { commands: 1, words: 0, in_command: 0 };
+    Lexer { text, at: 0, tokens, documents: Vec::new(), caps, counts }.run()
 }
 
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    tokens: Vec<Token>,
+    tokens: Vec<Token<'a>>,
     /// Here-documents whose text begins at the next line: the places of their tokens.
     documents: Vec<usize>,
+    caps: Caps,
+    counts: Counts,
+}
+
+/// What was read so far, of that which has a cap.
+struct Counts {
+    commands: usize,
+    words: usize,
+    in_command: usize,
 }
 
 const QUOTE: &str = "put it in single quotes if it is meant literally";
 
-impl Lexer<'_> {
-    fn run(mut self) -> Result<Vec<Token>, Stop> {
+impl<'a> Lexer<'a> {
+    fn run(mut self) -> Result<Vec<Token<'a>>, Stop> {
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' => self.at += 1,
@@ -79,7 +96,7 @@ impl Lexer<'_> {
         self.text.as_bytes().get(self.at + ahead).copied()
     }
 
-    fn rest(&self) -> &str {
+    fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
@@ -110,12 +127,44 @@ impl Lexer<'_> {
         };
         self.at += length;
         self.tokens.push(token);
+        self.next_command();
+        Ok(())
+    }
+
+    /// Another command begins. What is too much ends the reading at once, so that a long list costs no more than a short one.
+    fn next_command(&mut self) {
+        if std::mem::take(&mut self.counts.in_command) > 0 {
+            self.counts.commands += 1;
+        }
+    }
+
+    fn count_word(&mut self) -> Result<(), Stop> {
+        let Caps { words, commands, .. } = self.caps;
+        self.counts.words += 1;
+        self.counts.in_command += 1;
+        if self.counts.commands > commands {
+            return Err(Stop::Over(format!(
+                "the text has more than the {commands} commands that are read; run them in parts"
+            )));
+        }
+        if self.counts.in_command > words {
+            return Err(Stop::Over(format!(
+                "a command has more than the {words} words that are read; run it in parts"
+            )));
+        }
+        if self.counts.words > self.caps.all_words() {
+            let all = self.caps.all_words();
+            return Err(Stop::Over(format!(
+                "the text has more than the {all} words that are read of all its commands; run them in parts"
+            )));
+        }
         Ok(())
     }
 
     fn newline(&mut self) -> Result<(), Stop> {
         self.at += 1;
         self.tokens.push(Token::Newline);
+        self.next_command();
         for place in std::mem::take(&mut self.documents) {
             self.document(place)?;
         }
@@ -237,7 +286,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    fn target(&mut self) -> Result<Word, Stop> {
+    fn target(&mut self) -> Result<Word<'a>, Stop> {
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' => self.at += 1,
@@ -256,7 +305,7 @@ impl Lexer<'_> {
     }
 
     /// The end word of a here-document must be quoted as a whole, and simple: then every reader finds the same end.
-    fn end_word(&self, word: &Word) -> Result<(), Stop> {
+    fn end_word(&self, word: &Word<'_>) -> Result<(), Stop> {
         let simple = !word.text.is_empty()
             && word
                 .text
@@ -272,48 +321,57 @@ impl Lexer<'_> {
         }
     }
 
-    fn word(&mut self) -> Result<Word, Stop> {
-        let start = self.at;
-        let mut word = Building::default();
+    fn word(&mut self) -> Result<Word<'a>, Stop> {
+        self.count_word()?;
+        let mut word = Building::new(self.text, self.at);
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' => break,
                 b'\'' => self.single_quoted(&mut word)?,
                 b'"' => self.double_quoted(&mut word)?,
                 b'\\' => self.escaped(&mut word)?,
-                _ => self.unquoted(&mut word, start)?,
+                _ => self.unquoted(&mut word)?,
             }
         }
-        let raw = word.raw.clone();
-        if matches!(self.peek(0), Some(b'<' | b'>')) && raw.ends_with('}') {
+        let word = word.finish(self.at);
+        if matches!(self.peek(0), Some(b'<' | b'>')) && word.raw.ends_with('}') {
             return Err(self.complex("a named descriptor", "use 1 or 2"));
         }
-        Ok(word.finish())
+        Ok(word)
     }
 
-    fn unquoted(&mut self, word: &mut Building, start: usize) -> Result<(), Stop> {
-        let c = self.rest().chars().next().expect("there is one");
-        match c {
-            '$' => return Err(self.expansion()),
-            '`' => return Err(self.complex("a command substitution", "run the inner command on its own")),
-            '(' | ')' => {
-                return Err(self.complex(format!("`{c}`"), "write commands one after another, or quote it"));
+    fn unquoted(&mut self, word: &mut Building<'a>) -> Result<(), Stop> {
+        let bytes = self.text.as_bytes();
+        let plain = bytes[self.at..].iter().take_while(|byte| !MEANS_MORE[usize::from(**byte)]).count();
+        if plain > 0 {
+            word.literal(self.at..self.at + plain);
+            self.at += plain;
+            return Ok(());
+        }
+        let is_first = self.at == word.start;
+        match bytes[self.at] {
+            b'$' => return Err(self.expansion()),
+            b'`' => return Err(self.complex("a command substitution", "run the inner command on its own")),
+            sign @ (b'(' | b')') => {
+                let what = format!("`{}`", char::from(sign));
+                return Err(self.complex(what, "write commands one after another, or quote it"));
             }
-            '~' if self.at == start || word.raw.ends_with(['=', ':']) => {
+            b'~' if is_first || matches!(bytes[self.at - 1], b'=' | b':') => {
                 return Err(self.complex("`~`, which stands for a home folder", "write the path"));
             }
-            '!' if self.at == start && !matches!(self.peek(1), None | Some(b' ' | b'\t' | b'\n' | b'=')) => {
+            b'!' if is_first && !matches!(self.peek(1), None | Some(b' ' | b'\t' | b'\n' | b'=')) => {
                 return Err(self.complex("`!`, which may stand for an earlier command", QUOTE));
             }
-            '^' if self.at == start && self.tokens.is_empty() => {
+            b'^' if is_first && self.tokens.is_empty() => {
                 return Err(self.complex("`^`, which may stand for an earlier command", QUOTE));
             }
-            '{' => return self.brace(word),
-            '*' | '?' => word.wildcard(c, if c == '*' { Piece::Many } else { Piece::One }),
-            '[' => return self.bracket(word, start),
-            _ => word.plain(c),
+            b'{' => return self.brace(word),
+            b'*' => word.wildcard(self.at..self.at + 1, Piece::Many),
+            b'?' => word.wildcard(self.at..self.at + 1, Piece::One),
+            b'[' => return self.bracket(word),
+            _ => word.literal(self.at..self.at + 1),
         }
-        self.at += c.len_utf8();
+        self.at += 1;
         Ok(())
     }
 
@@ -329,13 +387,13 @@ impl Lexer<'_> {
     }
 
     /// `{}` and `{word}` without a comma and without `..` are themselves; everything else is expanded, or is grammar.
-    fn brace(&mut self, word: &mut Building) -> Result<(), Stop> {
-        let rest = self.rest();
+    fn brace(&mut self, word: &mut Building<'a>) -> Result<(), Stop> {
+        let rest = self.rest().as_bytes();
         let inside =
-            rest[1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')).count();
-        let closed = rest.as_bytes().get(1 + inside) == Some(&b'}');
-        let after = rest.as_bytes().get(2 + inside);
-        let alone = word.raw.is_empty();
+            rest[1..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')).count();
+        let closed = rest.get(1 + inside) == Some(&b'}');
+        let after = rest.get(2 + inside);
+        let alone = self.at == word.start;
         let literal = closed
             && !matches!(after, Some(b'<' | b'>'))
             && (!alone
@@ -343,87 +401,78 @@ impl Lexer<'_> {
         if !literal {
             return Err(self.complex("`{`, which may stand for several words", QUOTE));
         }
-        let text = rest[..inside + 2].to_owned();
-        text.chars().for_each(|c| word.plain(c));
-        self.at += text.len();
+        word.literal(self.at..self.at + inside + 2);
+        self.at += inside + 2;
         Ok(())
     }
 
-    fn bracket(&mut self, word: &mut Building, start: usize) -> Result<(), Stop> {
-        let rest = self.rest();
-        let end = rest.find([' ', '\t', '\n', ';', '&', '|', '<', '>']).unwrap_or(rest.len());
-        let inside: Vec<char> = rest[..end].chars().collect();
+    fn bracket(&mut self, word: &mut Building<'a>) -> Result<(), Stop> {
+        let ahead = *word.ahead.get_or_insert_with(|| Ahead::of(self.text, self.at));
         // `[` alone is a command, and its name is no pattern.
-        if inside.len() == 1 && self.at == start {
-            word.plain('[');
+        if ahead.end == self.at + 1 && self.at == word.start {
+            word.literal(self.at..self.at + 1);
             self.at += 1;
             return Ok(());
         }
-        if inside.iter().any(|c| matches!(c, '\'' | '"' | '\\' | '$' | '`')) {
+        if ahead.last_quote.is_some_and(|quote| quote > self.at) {
             return Err(self.complex("a pattern with quotes in its brackets", QUOTE));
         }
-        match class(&inside) {
-            Some((piece, length)) => {
-                let raw: String = inside[..length].iter().collect();
-                self.at += raw.len();
-                word.class(&raw, piece);
+        match class(&self.text[self.at..ahead.end]) {
+            Ok((piece, length)) => {
+                word.wildcard(self.at..self.at + length, piece);
+                self.at += length;
                 Ok(())
             }
-            None => Err(self.complex("a bracket that is not closed", QUOTE)),
+            Err(_) => Err(self.complex("a bracket that is not closed", QUOTE)),
         }
     }
 
-    fn single_quoted(&mut self, word: &mut Building) -> Result<(), Stop> {
-        let inner = &self.text[self.at + 1..];
-        let Some(end) = inner.find('\'') else {
+    fn single_quoted(&mut self, word: &mut Building<'a>) -> Result<(), Stop> {
+        let from = self.at + 1;
+        let Some(length) = self.text[from..].find('\'') else {
             return Err(Stop::Broken("a single quote is not closed".to_owned()));
         };
-        word.quoted(&inner[..end], &self.text[self.at..self.at + end + 2]);
-        self.at += end + 2;
+        word.quoted(from..from + length);
+        self.at = from + length + 1;
         Ok(())
     }
 
-    fn double_quoted(&mut self, word: &mut Building) -> Result<(), Stop> {
-        let (mut text, mut raw) = (String::new(), String::from("\""));
+    fn double_quoted(&mut self, word: &mut Building<'a>) -> Result<(), Stop> {
         self.at += 1;
+        word.quoted(self.at..self.at);
         loop {
-            let Some(c) = self.rest().chars().next() else {
-                return Err(Stop::Broken("a double quote is not closed".to_owned()));
-            };
-            match (c, self.peek(1)) {
-                ('"', _) => break,
-                ('$', _) => return Err(self.expansion()),
-                ('`', _) => {
+            let run = self.rest().bytes().take_while(|b| !matches!(b, b'"' | b'$' | b'`' | b'\\')).count();
+            word.quoted(self.at..self.at + run);
+            self.at += run;
+            match (self.peek(0), self.peek(1)) {
+                (None, _) => return Err(Stop::Broken("a double quote is not closed".to_owned())),
+                (Some(b'"'), _) => break,
+                (Some(b'$'), _) => return Err(self.expansion()),
+                (Some(b'`'), _) => {
                     return Err(self.complex("a command substitution", "run the inner command on its own"));
                 }
-                ('\\', Some(b'\n')) => {
+                (_, Some(b'\n')) => {
                     return Err(self.complex("a continued line inside quotes", "write it in one line"));
                 }
-                ('\\', Some(next @ (b'"' | b'\\' | b'$' | b'`'))) => {
-                    text.push(char::from(next));
-                    raw.push('\\');
-                    raw.push(char::from(next));
+                (_, Some(b'"' | b'\\' | b'$' | b'`')) => {
+                    word.quoted(self.at + 1..self.at + 2);
                     self.at += 2;
                 }
                 _ => {
-                    text.push(c);
-                    raw.push(c);
-                    self.at += c.len_utf8();
+                    word.quoted(self.at..self.at + 1);
+                    self.at += 1;
                 }
             }
         }
         self.at += 1;
-        raw.push('"');
-        word.quoted(&text, &raw);
         Ok(())
     }
 
-    fn escaped(&mut self, word: &mut Building) -> Result<(), Stop> {
-        let mut chars = self.rest().chars();
-        chars.next();
-        match chars.next() {
+    fn escaped(&mut self, word: &mut Building<'a>) -> Result<(), Stop> {
+        match self.text[self.at + 1..].chars().next() {
             None => Err(Stop::Broken("the text ends with a backslash".to_owned())),
             Some('\n') if matches!(self.peek(2), None | Some(b' ' | b'\t' | b'\n')) => {
+                word.continues(self.at);
                 self.at += 2;
                 Ok(())
             }
@@ -431,7 +480,7 @@ impl Lexer<'_> {
                 Err(self.complex("a line continued in the middle of a word", "write the word in one line"))
             }
             Some(c) => {
-                word.quoted(&c.to_string(), &format!("\\{c}"));
+                word.quoted(self.at + 1..self.at + 1 + c.len_utf8());
                 self.at += 1 + c.len_utf8();
                 Ok(())
             }
@@ -439,46 +488,112 @@ impl Lexer<'_> {
     }
 }
 
-/// A word that is being read.
-#[derive(Default)]
-struct Building {
-    text: String,
-    raw: String,
-    quoted: bool,
-    pieces: Vec<Piece>,
-    has_wildcard: bool,
+/// Bytes that end an unquoted run of a word: quotes, operators, and signs that the shell may read as more than themselves.
+const MEANS_MORE: [bool; 256] = {
+    let mut table = [false; 256];
+    let signs = b" \t\n;&|<>'\"\\$`()~!^{*?[";
+    let mut at = 0;
+    while at < signs.len() {
+        table[signs[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// What is known of the rest of a word that has brackets, found out once.
+#[derive(Clone, Copy)]
+struct Ahead {
+    /// Where the word ends at the latest.
+    end: usize,
+    /// The last sign in it that begins a quote or an expansion.
+    last_quote: Option<usize>,
 }
 
-impl Building {
-    fn plain(&mut self, c: char) {
-        self.text.push(c);
-        self.raw.push(c);
-        self.pieces.push(Piece::Literal(c));
+impl Ahead {
+    fn of(text: &str, at: usize) -> Ahead {
+        let rest = &text[at..];
+        let end = rest.find([' ', '\t', '\n', ';', '&', '|', '<', '>']).unwrap_or(rest.len());
+        let last_quote = rest[..end].rfind(['\'', '"', '\\', '$', '`']);
+        Ahead { end: at + end, last_quote: last_quote.map(|quote| at + quote) }
+    }
+}
+
+/// A word that is being read. Its text stays a part of what was written as long as it is one.
+struct Building<'a> {
+    source: &'a str,
+    start: usize,
+    /// Where the word ends, if its line is continued behind it.
+    end: Option<usize>,
+    text: Text,
+    quoted: bool,
+    /// The pieces of a pattern, from the first wildcard on.
+    pieces: Option<Vec<Piece>>,
+    ahead: Option<Ahead>,
+}
+
+enum Text {
+    Slice(Range<usize>),
+    Owned(String),
+}
+
+impl<'a> Building<'a> {
+    fn new(source: &'a str, start: usize) -> Building<'a> {
+        let text = Text::Slice(start..start);
+        Building { source, start, end: None, text, quoted: false, pieces: None, ahead: None }
     }
 
-    fn wildcard(&mut self, c: char, piece: Piece) {
-        self.has_wildcard = true;
-        self.text.push(c);
-        self.raw.push(c);
-        self.pieces.push(piece);
+    fn literal(&mut self, range: Range<usize>) {
+        if let Some(pieces) = &mut self.pieces {
+            pieces.extend(self.source[range.clone()].chars().map(Piece::Literal));
+        }
+        self.append(range);
     }
 
-    fn class(&mut self, raw: &str, piece: Piece) {
-        self.has_wildcard = true;
-        self.text.push_str(raw);
-        self.raw.push_str(raw);
-        self.pieces.push(piece);
-    }
-
-    fn quoted(&mut self, text: &str, raw: &str) {
+    fn quoted(&mut self, range: Range<usize>) {
         self.quoted = true;
-        self.text.push_str(text);
-        self.raw.push_str(raw);
-        self.pieces.extend(text.chars().map(Piece::Literal));
+        self.literal(range);
     }
 
-    fn finish(self) -> Word {
-        let pattern = self.has_wildcard.then_some(Pattern(self.pieces));
-        Word { text: self.text, raw: self.raw, quoted: self.quoted, pattern }
+    fn wildcard(&mut self, range: Range<usize>, piece: Piece) {
+        let mut pieces =
+            self.pieces.take().unwrap_or_else(|| self.text().chars().map(Piece::Literal).collect());
+        pieces.push(piece);
+        self.pieces = Some(pieces);
+        self.append(range);
+    }
+
+    fn append(&mut self, range: Range<usize>) {
+        match &mut self.text {
+            _ if range.start == range.end => {}
+            Text::Slice(slice) if slice.start == slice.end => *slice = range,
+            Text::Slice(slice) if slice.end == range.start => slice.end = range.end,
+            Text::Slice(slice) => {
+                let mut text = self.source[slice.clone()].to_owned();
+                text.push_str(&self.source[range]);
+                self.text = Text::Owned(text);
+            }
+            Text::Owned(text) => text.push_str(&self.source[range]),
+        }
+    }
+
+    /// The line goes on behind the word.
+    fn continues(&mut self, at: usize) {
+        self.end.get_or_insert(at);
+    }
+
+    fn text(&self) -> &str {
+        match &self.text {
+            Text::Slice(slice) => &self.source[slice.clone()],
+            Text::Owned(text) => text,
+        }
+    }
+
+    fn finish(self, at: usize) -> Word<'a> {
+        let text = match self.text {
+            Text::Slice(slice) => Cow::Borrowed(&self.source[slice]),
+            Text::Owned(text) => Cow::Owned(text),
+        };
+        let raw = &self.source[self.start..self.end.unwrap_or(at)];
+        Word { text, raw, quoted: self.quoted, pattern: self.pieces.map(Pattern) }
     }
 }

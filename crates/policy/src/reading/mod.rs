@@ -1,9 +1,11 @@
 //! Command text to a plain script, or the reason why it is none.
 //!
 //! Knows the grammar and nothing of programs, paths or policies. Invariant: what comes out as a [`Script`] was read alike by three
-//! readers, and running its words one by one does what a shell would do with the text.
+//! readers, or has nothing in it that can be read in two ways ([`bare`]), and running its words one by one does what a shell would do
+//! with the text.
 
 mod agreement;
+mod bare;
 mod characters;
 mod lexer;
 mod parser;
@@ -16,9 +18,9 @@ use script::Script;
 
 /// What a text turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum Reading<'a> {
     /// Words, joined by operators.
-    Plain(Script),
+    Plain(Script<'a>),
     /// The shell would compute something; never allowed without a person.
     Complex(String),
     /// No command, or one that is not read alike: never allowed.
@@ -42,11 +44,18 @@ impl Default for Caps {
     }
 }
 
+impl Caps {
+    /// Words of all commands of a text together.
+    pub fn all_words(self) -> usize {
+        self.words.saturating_mul(2)
+    }
+}
+
 /// Brackets and words of the grammar that a text may have before it is not read any further.
 const MAX_NESTING: usize = 64;
 
 /// Reads a text.
-pub fn read(text: &str, caps: Caps) -> Reading {
+pub fn read(text: &str, caps: Caps) -> Reading<'_> {
     if text.len() > caps.bytes {
         return Reading::Refused(format!(
             "the command has {} bytes, more than the {} that are read",
@@ -59,20 +68,18 @@ pub fn read(text: &str, caps: Caps) -> Reading {
             "character {at} of the command is {what}; write the command without it"
         ));
     }
-    let stop = match lexer::tokens(text) {
-        Ok(tokens) => match parser::parse(tokens.clone()) {
-            Ok(script) => return plain(text, &tokens, script, caps),
-            Err(stop) => stop,
-        },
+    let stop = match plain(text, caps) {
+        Ok(reading) => return reading,
         Err(stop) => stop,
     };
     match stop {
         Stop::Broken(why) => Reading::Refused(format!("this is no command that a shell reads: {why}")),
+        Stop::Over(why) => Reading::Refused(why),
         Stop::Complex { what, instead, at } => complex(text, &what, instead, at),
     }
 }
 
-fn complex(text: &str, what: &str, instead: &str, at: usize) -> Reading {
+fn complex(text: &str, what: &str, instead: &str, at: usize) -> Reading<'static> {
     // The other readers recurse; what is nested deeper than anything that a person writes is not given to them.
     if nesting(text) > MAX_NESTING {
         return Reading::Refused("the command is nested too deeply to be read".to_owned());
@@ -86,30 +93,22 @@ fn complex(text: &str, what: &str, instead: &str, at: usize) -> Reading {
     ))
 }
 
-fn plain(text: &str, tokens: &[lexer::Token], script: Script, caps: Caps) -> Reading {
-    let commands = script.pipelines.iter().map(|pipeline| pipeline.commands.len()).sum::<usize>();
-    if commands > caps.commands {
-        return Reading::Refused(format!(
-            "the text has {commands} commands, more than the {} that are read; run them in parts",
-            caps.commands
-        ));
-    }
-    let all = script.pipelines.iter().flat_map(|pipeline| &pipeline.commands);
-    if let Some(words) = all.map(|command| command.words.len()).find(|words| *words > caps.words) {
-        return Reading::Refused(format!(
-            "a command has {words} words, more than the {} that are read; run it in parts",
-            caps.words
-        ));
-    }
+/// Our own reader first: where it stops, or a cap is exceeded, the others are not asked.
+fn plain(text: &str, caps: Caps) -> Result<Reading<'_>, Stop> {
+    let tokens = lexer::tokens(text, caps)?;
+    let bare = bare::same_tokens(text, &tokens);
+    // What the parser refuses is no plain text, whatever another reader cuts it into.
+    let same_tokens = bare.unwrap_or_else(|| agreement::same_tokens(text, &tokens));
+    let script = parser::parse(tokens)?;
     if script.pipelines.is_empty() {
-        return Reading::Refused("there is no command".to_owned());
+        return Ok(Reading::Refused("there is no command".to_owned()));
     }
-    match agreement::differs(text, tokens, &script) {
-        Some(_) => Reading::Refused(
+    Ok(match same_tokens && (bare.is_some() || agreement::same_structure(text, &script)) {
+        true => Reading::Plain(script),
+        false => Reading::Refused(
             "two readers of the shell's grammar read this differently; write it in a simpler way".to_owned(),
         ),
-        None => Reading::Plain(script),
-    }
+    })
 }
 
 fn nesting(text: &str) -> usize {

@@ -3,6 +3,7 @@
 use super::lexer::{Stop, Token};
 use super::script::{Join, Pipeline, Script, Simple};
 use super::word::Word;
+use std::borrow::Cow;
 
 /// Words that are grammar where a command begins.
 const KEYWORDS: [&str; 21] = [
@@ -11,7 +12,7 @@ const KEYWORDS: [&str; 21] = [
 ];
 
 /// Puts tokens together.
-pub fn parse(tokens: Vec<Token>) -> Result<Script, Stop> {
+pub fn parse(tokens: Vec<Token<'_>>) -> Result<Script<'_>, Stop> {
     let mut parser =
         Parser { script: Script::default(), commands: Vec::new(), current: None, join: Some(Join::Then) };
     for token in tokens {
@@ -20,17 +21,17 @@ pub fn parse(tokens: Vec<Token>) -> Result<Script, Stop> {
     parser.end()
 }
 
-struct Parser {
-    script: Script,
+struct Parser<'a> {
+    script: Script<'a>,
     /// Commands of the pipeline that is being read, but for the last.
-    commands: Vec<Simple>,
-    current: Option<Simple>,
+    commands: Vec<Simple<'a>>,
+    current: Option<Simple<'a>>,
     /// How the pipeline that is being read is joined; nothing between a finished one and its separator.
     join: Option<Join>,
 }
 
-impl Parser {
-    fn take(&mut self, token: Token) -> Result<(), Stop> {
+impl<'a> Parser<'a> {
+    fn take(&mut self, token: Token<'a>) -> Result<(), Stop> {
         match token {
             Token::Word(word) => self.word(word)?,
             Token::Redirect(redirect) => self.current.get_or_insert_default().redirects.push(redirect),
@@ -57,14 +58,14 @@ impl Parser {
         Ok(())
     }
 
-    fn word(&mut self, word: Word) -> Result<(), Stop> {
+    fn word(&mut self, word: Word<'a>) -> Result<(), Stop> {
         let command = self.current.get_or_insert_default();
         if command.words.is_empty() {
             if let Some((name, value)) = assignment(&word)? {
                 command.assignments.push((name, value));
                 return Ok(());
             }
-            if !word.quoted && KEYWORDS.contains(&word.text.as_str()) {
+            if !word.quoted && KEYWORDS.contains(&&*word.text) {
                 let what = format!("`{}`, a word of the shell's grammar", word.text);
                 return Err(complex(what, "write commands one after another"));
             }
@@ -96,7 +97,7 @@ impl Parser {
         Ok(())
     }
 
-    fn end(mut self) -> Result<Script, Stop> {
+    fn end(mut self) -> Result<Script<'a>, Stop> {
         match self.current.is_some() {
             true => self.finish()?,
             false if !self.commands.is_empty() => return Err(broken("the end of the text")),
@@ -117,7 +118,7 @@ fn complex(what: String, instead: &'static str) -> Stop {
     Stop::Complex { what, instead, at: 0 }
 }
 
-fn checked(command: Simple) -> Result<Simple, Stop> {
+fn checked(command: Simple<'_>) -> Result<Simple<'_>, Stop> {
     match command.words.is_empty() {
         false => Ok(command),
         true if command.redirects.is_empty() => Err(complex(
@@ -129,23 +130,27 @@ fn checked(command: Simple) -> Result<Simple, Stop> {
 }
 
 /// `NAME=value`, if the word is one. `NAME+=` and `NAME[..]=` compute, so they are not plain.
-fn assignment(word: &Word) -> Result<Option<(String, Word)>, Stop> {
+fn assignment<'a>(word: &Word<'a>) -> Result<Option<(&'a str, Word<'a>)>, Stop> {
     let name = word.raw.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let starts = word.raw.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     if !starts {
         return Ok(None);
     }
-    let rest = &word.raw[name..];
+    let raw = word.raw;
+    let rest = &raw[name..];
     match rest.as_bytes() {
         [b'=', ..] => {
-            let (key, mut value) = (word.raw[..name].to_owned(), word.clone());
+            let (key, mut value) = (&raw[..name], word.clone());
             if word.pattern.is_some() {
                 return Err(complex(
                     format!("a pattern in the value of `{key}`"),
                     "put the value in single quotes",
                 ));
             }
-            value.text = word.text[name + 1..].to_owned();
+            value.text = match &word.text {
+                Cow::Borrowed(text) => Cow::Borrowed(&text[name + 1..]),
+                Cow::Owned(text) => Cow::Owned(text[name + 1..].to_owned()),
+            };
             Ok(Some((key, value)))
         }
         [b'+', b'=', ..] => {

@@ -1,12 +1,14 @@
 //! One word of a command: what it says once its quotes are gone.
 
+use std::borrow::Cow;
+
 /// A word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct Word<'a> {
     /// The text after quote removal. For a pattern, the pattern as it was written.
-    pub text: String,
-    /// As it was written, without line continuations.
-    pub raw: String,
+    pub text: Cow<'a, str>,
+    /// As it was written.
+    pub raw: &'a str,
     /// Whether any part of it was quoted or escaped.
     pub quoted: bool,
     /// The pieces of an unquoted pattern.
@@ -45,26 +47,35 @@ impl Piece {
 impl Pattern {
     /// A pattern in the text of an argument, as `find -name` and git's pathspecs have it.
     pub fn of_text(text: &str) -> Pattern {
-        let chars: Vec<char> = text.chars().collect();
-        let (mut pieces, mut at) = (Vec::new(), 0);
-        while at < chars.len() {
-            match chars[at] {
-                '*' => pieces.push(Piece::Many),
-                '?' => pieces.push(Piece::One),
-                '\\' if at + 1 < chars.len() => {
-                    at += 1;
-                    pieces.push(Piece::Literal(chars[at]));
-                }
-                '[' => match class(&chars[at..]) {
-                    Some((piece, length)) => {
-                        pieces.push(piece);
-                        at += length - 1;
+        let mut pieces = Vec::with_capacity(text.len());
+        // Before this place no bracket is closed.
+        let (mut at, mut open_until) = (0, 0);
+        while let Some(c) = text[at..].chars().next() {
+            let mut length = c.len_utf8();
+            let piece = match c {
+                '*' => Piece::Many,
+                '?' => Piece::One,
+                '\\' => match text[at + 1..].chars().next() {
+                    Some(next) => {
+                        length += next.len_utf8();
+                        Piece::Literal(next)
                     }
-                    None => pieces.push(Piece::Literal('[')),
+                    None => Piece::Literal(c),
                 },
-                c => pieces.push(Piece::Literal(c)),
-            }
-            at += 1;
+                '[' if at >= open_until => match class(&text[at..]) {
+                    Ok((piece, taken)) => {
+                        length = taken;
+                        piece
+                    }
+                    Err(looked_at) => {
+                        open_until = at + looked_at;
+                        Piece::Literal(c)
+                    }
+                },
+                c => Piece::Literal(c),
+            };
+            pieces.push(piece);
+            at += length;
         }
         Pattern(pieces)
     }
@@ -113,33 +124,31 @@ impl Pattern {
     }
 }
 
-/// A bracket at the beginning: its piece, and how many characters it takes.
-pub(super) fn class(chars: &[char]) -> Option<(Piece, usize)> {
-    let mut at = 1;
-    let positive = !matches!(chars.get(at), Some('!' | '^'));
-    if !positive {
-        at += 1;
-    }
-    let first = at;
-    let mut ranges = Vec::new();
+/// A bracket at the beginning: its piece, and how many bytes it takes. The error says how far was looked for its end.
+pub(super) fn class(text: &str) -> Result<(Piece, usize), usize> {
+    let mut chars = text.char_indices().peekable();
+    chars.next();
+    let positive = chars.next_if(|(_, c)| matches!(c, '!' | '^')).is_none();
+    let (mut ranges, mut is_first) = (Vec::new(), true);
     loop {
-        let c = *chars.get(at)?;
+        let (at, c) = chars.next().ok_or(text.len())?;
         match c {
-            ']' if at > first => return Some((Piece::Class(ranges, positive), at + 1)),
-            '/' => return None,
+            ']' if !is_first => return Ok((Piece::Class(ranges, positive), at + 1)),
+            '/' => return Err(at),
             // A named class or an equivalence: taken for anything.
-            '[' if matches!(chars.get(at + 1), Some(':' | '.' | '=')) => ranges.push(('\0', char::MAX)),
+            '[' if matches!(chars.peek(), Some((_, ':' | '.' | '='))) => ranges.push(('\0', char::MAX)),
             _ => {}
         }
-        let to = match (chars.get(at + 1), chars.get(at + 2)) {
-            (Some('-'), Some(to)) if *to != ']' => {
-                at += 2;
-                *to
+        is_first = false;
+        let mut ahead = chars.clone();
+        let to = match (ahead.next(), ahead.next()) {
+            (Some((_, '-')), Some((_, to))) if to != ']' => {
+                chars = ahead;
+                to
             }
             _ => c,
         };
         ranges.push((c, to));
-        at += 1;
     }
 }
 

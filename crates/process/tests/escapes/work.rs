@@ -67,6 +67,32 @@ fn many_commands_at_once_leave_no_placeholder() {
     });
 }
 
+/// A folder above what is hidden keeps its name: else a command would put a state of its own where the engine looks for its own.
+#[test]
+fn what_is_above_the_hidden_in_the_root_is_not_moved() {
+    ordinary("work::what_is_above_the_hidden_in_the_root_is_not_moved", || {
+        let scene = Scene::new();
+        fs::create_dir_all(scene.at("root/.local/state/convoke")).unwrap();
+        fs::write(scene.at("root/.local/state/convoke/inbox"), "mine").unwrap();
+        fs::create_dir_all(scene.at("root/.config/tool")).unwrap();
+        fs::write(scene.at("root/.config/tool/token"), "secret").unwrap();
+        let hidden = [scene.at("root/.local/state/convoke"), scene.at("root/.config/tool/token")];
+        let confinement = scene.confinement(false).hiding(hidden);
+        let script = "mv .local moved; mv .local/state moved; rm -rf .local .config; rename() { python3 -c \"import os; os.rename('$1', '$2')\"; }; \
+            rename .local moved; rename .local/state other; rename .config moved; rename .config/tool moved; \
+            mkdir -p .local/state/convoke; echo forged >.local/state/convoke/inbox; echo forged >.config/tool/token; \
+            echo beside >.local/state/beside; echo done";
+        let launcher = Launcher::new("test", OnDrop::Kill);
+        let said = ended(sh(script, &scene.at("root")), &launcher, Some(&confinement)).said;
+        assert!(said.trim_end().ends_with("done"), "{said}");
+        let inbox = fs::read_to_string(scene.at("root/.local/state/convoke/inbox")).unwrap();
+        let token = fs::read_to_string(scene.at("root/.config/tool/token")).unwrap();
+        assert_eq!((inbox.as_str(), token.as_str()), ("mine", "secret"), "{said}");
+        let beside = fs::read_to_string(scene.at("root/.local/state/beside")).unwrap_or_default();
+        assert_eq!(beside.trim(), "beside", "beside it there can be written: {said}");
+    });
+}
+
 /// A state folder may lie in the folder that is worked in.
 #[test]
 fn beside_what_is_hidden_in_the_root_there_can_be_written() {

@@ -121,7 +121,7 @@ fn task(name: &str) -> TaskId {
 }
 
 fn by(task: &TaskId) -> Asker<'_> {
-    Asker { task, attempt: 1, key: "k", trace: None, folder: None }
+    Asker { task, attempt: 1, key: "k", trace: None, folder: None, step: "s", contract: None }
 }
 
 fn replay(folder: &Path) -> (Replay, ReplayTools) {

@@ -72,8 +72,22 @@ impl Plan {
         self.pinned.push(path);
     }
 
+    /// Folders between a folder that can be written and what is hidden in it. Moved away, they would leave their names to others: the
+    /// engine would find there what the command had put in the place of its state.
+    fn above_what_is_hidden(&self) -> Vec<PathBuf> {
+        let between = |hidden: &PathBuf, shown: &PathBuf| {
+            let above = hidden.ancestors().skip(1).take_while(|path| path.starts_with(shown) && path != shown);
+            above.map(Path::to_owned).collect::<Vec<_>>()
+        };
+        let pairs = self.hidden.iter().flat_map(|hidden| self.shown.iter().map(move |shown| (hidden, shown)));
+        let within = pairs.filter(|(hidden, shown)| hidden.starts_with(shown));
+        within.flat_map(|(hidden, shown)| between(hidden, shown)).collect()
+    }
+
     /// The same in the form that the kernel takes.
     pub fn build(mut self) -> Result<Mounts, Missing> {
+        let above = self.above_what_is_hidden();
+        self.pinned.extend(above);
         for list in [&mut self.shown, &mut self.pinned, &mut self.read_only] {
             list.sort();
             list.dedup();

@@ -199,6 +199,7 @@ impl View<'_> {
             cut_off: self.tasks[task].cut_off,
             known_results: self.known_results(task),
             remembered: self.remembered(),
+            guidance: self.tasks[task].guidance.clone(),
             contract,
             workspace,
         })

@@ -120,6 +120,10 @@ impl Scheduler {
             Some(reason::BUDGET | reason::BUDGET_TOKENS) => {
                 return self.end_frame_by(crate::state::FrameIx(0), Some(task), failure);
             }
+            // So does what a policy calls the end: no route, retry or recovery comes behind it.
+            Some(reason::POLICY_VIOLATION) => {
+                return self.end_frame_by(crate::state::FrameIx(0), Some(task), failure);
+            }
             Some(reason::BUDGET_ASK) => return self.ask_for_money(task, &failure, outputs),
             _ => {}
         }

@@ -13,10 +13,13 @@ mod attempt;
 mod effect;
 mod end;
 mod fork;
+mod guidance;
 mod place;
 mod time;
 mod workflow;
 mod workspace;
+
+pub use guidance::NotGuided;
 
 /// A journal that says something impossible.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +64,7 @@ impl State {
             Event::GoalDecided(decided) => self.goal_decided(decided),
             Event::PhaseDecided(decided) => self.phase_decided(decided),
             Event::Guided { text, .. } => self.guided(text),
+            Event::TaskGuided { task, text, .. } => self.task_guided(task, text),
             Event::StateChanged { task, flags, metadata } => self.state_changed(task, flags, metadata),
             Event::Announced { task, attempt, kind, payload, .. } => {
                 self.announced(task, *attempt, kind, payload)

@@ -149,6 +149,7 @@ pub fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::MergeStarted { task, .. }
         | Event::ChildrenSpawned { task, .. }
         | Event::OutputsMissed { task, .. }
+        | Event::TaskGuided { task, .. }
         | Event::StateChanged { task, .. }
         | Event::Announced { task, .. }
         | Event::FilesSeen { task, .. }

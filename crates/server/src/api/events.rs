@@ -202,7 +202,7 @@ fn texts(reader: &Reader, event: &Event) -> Vec<(&'static str, String)> {
         }
         Event::ToolCalled { tool, .. } => vec![("tool", tool.clone())],
         Event::Noted { message, .. } => vec![("note", message.clone())],
-        Event::Guided { text, .. } => vec![("note", text.clone())],
+        Event::Guided { text, .. } | Event::TaskGuided { text, .. } => vec![("note", text.clone())],
         _ => Vec::new(),
     }
 }

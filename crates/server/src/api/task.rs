@@ -62,6 +62,15 @@ pub(crate) async fn task(
     Ok(Json(body.await?))
 }
 
+/// One task as it stands now. Waits for the disk.
+pub(crate) fn detail_of(
+    hub: &Arc<Hub>,
+    follower: &Follower,
+    task: &TaskId,
+) -> Result<TaskDetail, ApiError> {
+    detail(hub, follower, &Which { task: task.to_string(), at: None })
+}
+
 /// Everything about a task but what it was asked: prompts are rendered anew, which takes a look at the whole journal.
 pub(crate) fn detail(hub: &Arc<Hub>, follower: &Follower, which: &Which) -> Result<TaskDetail, ApiError> {
     let id = TaskId(which.task.as_str().into());

@@ -23,7 +23,7 @@ pub(crate) struct TasksBody {
 
 /// One task.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct TaskRowBody {
+pub struct TaskRowBody {
     pub task: String,
     /// The node of the graph that it belongs to.
     pub node: String,
@@ -70,7 +70,7 @@ pub(crate) struct TaskRowBody {
 
 impl TaskRowBody {
     /// Of a row, and of what its task was heard to do; where no process drives the run, nothing runs.
-    pub fn of(picture: &Picture, place: usize, row: &Row, live: bool, heard: Option<&Heard>) -> TaskRowBody {
+    pub(crate) fn of(picture: &Picture, place: usize, row: &Row, live: bool, heard: Option<&Heard>) -> TaskRowBody {
         let (task, state) = (&row.task, &picture.state);
         let standing = match row.standing {
             Standing::Running if !live && row.attempts > 0 => Standing::Interrupted,
@@ -117,7 +117,7 @@ pub(crate) fn parent_of(picture: &Picture, task: &TaskId) -> Option<TaskId> {
 
 /// Everything about one task.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct TaskDetail {
+pub struct TaskDetail {
     #[serde(flatten)]
     pub row: TaskRowBody,
     /// Each attempt.
@@ -150,7 +150,7 @@ pub(crate) struct TaskDetail {
 
 /// One attempt.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct AttemptBody {
+pub struct AttemptBody {
     pub number: u32,
     #[schema(value_type = u64)]
     pub started: Timestamp,
@@ -167,13 +167,13 @@ pub(crate) struct AttemptBody {
 
 /// What an attempt was asked.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct PromptBody {
+pub struct PromptBody {
     pub parts: Vec<PromptPart>,
 }
 
 /// A part of it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct PromptPart {
+pub struct PromptPart {
     pub name: String,
     pub text: String,
     /// Characters that were left out.
@@ -183,7 +183,7 @@ pub(crate) struct PromptPart {
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct MessageBody {
+pub struct MessageBody {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
     pub text: Option<String>,
@@ -200,14 +200,14 @@ pub(crate) struct MessageBody {
 
 /// What a task comes from.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct CauseBody {
+pub struct CauseBody {
     pub text: String,
     pub task: Option<String>,
 }
 
 /// Something that a task waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct WaitsFor {
+pub struct WaitsFor {
     pub text: String,
     /// The limit, as `/capacity/{limit}` names it; null where it is something else.
     pub limit: Option<String>,
@@ -220,7 +220,7 @@ pub(crate) struct WaitsFor {
 
 /// Something that holds what is waited for.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct HolderOf {
+pub struct HolderOf {
     pub run: Option<String>,
     /// Null where the run has not told it.
     pub task: Option<String>,
@@ -230,7 +230,7 @@ pub(crate) struct HolderOf {
 
 /// A decision.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct DecisionBody {
+pub struct DecisionBody {
     pub chosen: String,
     pub reason: String,
     #[schema(value_type = u64)]

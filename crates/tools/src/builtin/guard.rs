@@ -3,21 +3,22 @@
 //! Without a stated policy there is nothing to judge: the names that hold everywhere are the tools' own to keep to.
 
 use super::arguments::text;
+use super::rulebook::Held;
 use super::shell::{judge_paths, reasons};
 use convoke_agent::Review;
 use convoke_files::Root;
 use convoke_files::patch::{FilePatch, read};
-use convoke_model::PolicySource;
 use convoke_policy::{Access, Judgement, Verdict};
 use serde_json::Value;
 
 /// The judgement; an error says why there is none.
 pub(super) fn judge(
     root: &Root,
-    policies: &[PolicySource],
+    held: &Held,
     tool: &str,
     arguments: &Value,
 ) -> Result<Judgement, String> {
+    let policies = held.of_paths(tool)?;
     if policies.is_empty() {
         return Ok(Judgement::allowed());
     }
@@ -27,15 +28,16 @@ pub(super) fn judge(
         _ => Access::Write,
     };
     let paths = paths(tool, arguments)?;
-    judge_paths(root, policies, tool, paths.iter().map(String::as_str), access)
+    judge_paths(root, &policies, tool, paths.iter().map(String::as_str), access)
 }
 
 /// The same as a review, with the whole call as the action.
-pub(super) fn review(root: &Root, policies: &[PolicySource], tool: &str, arguments: &Value) -> Review {
+pub(super) fn review(root: &Root, held: &Held, tool: &str, arguments: &Value) -> Review {
     // What cannot be judged is refused when it is called, with the reason.
-    let Ok(judgement) = judge(root, policies, tool, arguments) else { return Review::Allow };
+    let Ok(judgement) = judge(root, held, tool, arguments) else { return Review::Allow };
     match judgement.verdict {
         Verdict::Allow => Review::Allow,
+        Verdict::Deny if judgement.aborts => Review::End { reason: reasons(&judgement) },
         Verdict::Deny => Review::Deny { reason: reasons(&judgement) },
         Verdict::Ask => Review::Ask { action: format!("{tool} {arguments}"), reason: reasons(&judgement) },
     }

@@ -33,7 +33,7 @@ fn world(files: &[(&str, &str)]) -> World {
 
 impl World {
     fn asker(&self) -> Asker<'_> {
-        Asker { task: &self.task, attempt: 1, key: "k", trace: None, folder: None }
+        Asker { task: &self.task, attempt: 1, key: "k", trace: None, folder: None, step: "s", contract: None }
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> ToolResult {

@@ -194,6 +194,7 @@ impl World {
             cut_off: 0,
             known_results: Vec::new(),
             remembered: Vec::new(),
+            guidance: Vec::new(),
             workspace: None,
             contract: None,
         };

@@ -8,7 +8,7 @@ use crate::args::PolicyCheckArgs;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use convoke_policy::{Access, Judgement, Policy, Reason, Rule, Verdict};
+use convoke_policy::{Access, Actor, Judgement, Policy, Reason, Rule, Verdict};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Read;
@@ -24,10 +24,10 @@ pub fn run(console: &Console, args: &PolicyCheckArgs, file: &Path) -> Result<Exi
     read.map_err(|error| {
         CommandFailure::new(Exit::Usage, format!("batch `{}` cannot be read: {error}", file.display()))
     })?;
-    let policies =
-        args.policy.iter().map(|name| load::policy(console, name)).collect::<Result<Vec<_>, _>>()?;
+    let policies = super::policies(console, args)?;
     let disk = Disk::at(args.root.as_deref())?;
-    let mut batch = Batch { console, policies, disk, named: HashMap::new(), disks: HashMap::new() };
+    let actor = super::actor(args)?;
+    let mut batch = Batch { console, policies, disk, actor, named: HashMap::new(), disks: HashMap::new() };
     let mut lines = String::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         lines.push_str(&batch.line(line).to_string());
@@ -41,6 +41,8 @@ struct Batch<'a> {
     console: &'a Console,
     policies: Vec<Policy>,
     disk: Disk,
+    /// Who is asked about.
+    actor: Actor,
     /// Policies that lines name, by what they write.
     named: HashMap<String, Policy>,
     disks: HashMap<PathBuf, Disk>,
@@ -52,8 +54,15 @@ impl Batch<'_> {
             Ok(case) => (case["id"].clone(), self.case(&case).unwrap_or_else(refused)),
             Err(error) => (Value::Null, refused(format!("the line is no JSON: {error}"))),
         };
-        let Judgement { verdict, reasons, plan } = judgement;
-        json!({ "id": id, "verdict": verdict, "reasons": reasons, "plan": plan })
+        let Judgement { verdict, reasons, plan, aborts, opinions } = judgement;
+        let mut said = json!({ "id": id, "verdict": verdict, "reasons": reasons, "plan": plan });
+        if aborts {
+            said["aborts"] = json!(true);
+        }
+        if !opinions.is_empty() {
+            said["opinions"] = json!(opinions);
+        }
+        said
     }
 
     fn case(&mut self, case: &Value) -> Result<Judgement, String> {
@@ -90,9 +99,9 @@ impl Batch<'_> {
         }
         let policy = match written.as_str() {
             Some(name) => load::policy(self.console, name),
-            None => load::read(self.console, "the policy of a line", key.clone()),
+            None => load::read(self.console, "the policy of a line", key.clone(), Path::new("")),
         };
-        let policy = policy.map_err(|failure| failure.message)?;
+        let policy = policy.map_err(|failure| failure.message)?.for_actor(self.actor.clone());
         self.named.insert(key, policy.clone());
         Ok(policy)
     }
@@ -108,5 +117,6 @@ impl Batch<'_> {
 }
 
 fn refused(why: String) -> Judgement {
-    Judgement { verdict: Verdict::Deny, reasons: vec![Reason::new(Rule::Text, why)], plan: None }
+    let reasons = vec![Reason::new(Rule::Text, why)];
+    Judgement { verdict: Verdict::Deny, reasons, ..Judgement::allowed() }
 }

@@ -8,7 +8,7 @@ use crate::args::{Format, PolicyArgs, PolicyCheckArgs, PolicyCommand};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use convoke_policy::{Judgement, Policy, Verdict, quote};
+use convoke_policy::{Actor, Judgement, Opinion, Policy, Verdict, quote};
 use std::path::Path;
 use world::Disk;
 
@@ -27,8 +27,7 @@ pub fn run(console: &Console, args: &PolicyArgs) -> Result<Exit, CommandFailure>
 }
 
 fn check(console: &Console, args: &PolicyCheckArgs) -> Result<Exit, CommandFailure> {
-    let policies =
-        args.policy.iter().map(|name| load::policy(console, name)).collect::<Result<Vec<_>, _>>()?;
+    let policies = policies(console, args)?;
     let disk = Disk::at(args.root.as_deref())?;
     let text = match args.command.as_slice() {
         [line] => line.clone(),
@@ -40,6 +39,26 @@ fn check(console: &Console, args: &PolicyCheckArgs) -> Result<Exit, CommandFailu
         Format::Text => console.data(&shown(&judgement))?,
     }
     Ok(exit(judgement.verdict))
+}
+
+/// The policies, asked about who is named.
+fn policies(console: &Console, args: &PolicyCheckArgs) -> Result<Vec<Policy>, CommandFailure> {
+    let actor = actor(args)?;
+    args.policy.iter().map(|name| Ok(load::policy(console, name)?.for_actor(actor.clone()))).collect()
+}
+
+/// Who is asked about, for rules of Cedar.
+fn actor(args: &PolicyCheckArgs) -> Result<Actor, CommandFailure> {
+    let read = |file: &std::path::PathBuf| {
+        let refuse = |why: String| {
+            CommandFailure::new(Exit::Usage, format!("contract `{}` cannot be read: {why}", file.display()))
+                .hint("name a file with a JSON object")
+        };
+        let text = std::fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))
+    };
+    let contract = args.contract.as_ref().map(read).transpose()?.unwrap_or_default();
+    Ok(Actor { persona: args.persona.clone(), step: args.step.clone().unwrap_or_default(), contract, tool: None })
 }
 
 /// The strictest verdict of several policies.
@@ -58,9 +77,15 @@ fn exit(verdict: Verdict) -> Exit {
 }
 
 fn shown(judgement: &Judgement) -> String {
-    let mut text = format!("{}\n", judgement.verdict.word());
+    let ends = if judgement.aborts { ", and the run ends" } else { "" };
+    let mut text = format!("{}{ends}\n", judgement.verdict.word());
     for reason in &judgement.reasons {
         text.push_str(&format!("  - {}\n", reason.message));
+    }
+    for Opinion { by, action, resource, access, permitted, because } in &judgement.opinions {
+        let word = if *permitted { "permits" } else { "does not permit" };
+        let access = access.as_ref().map(|access| format!(" ({access})")).unwrap_or_default();
+        text.push_str(&format!("  {by} {word} {action} on {resource}{access}: {}\n", because.join(", ")));
     }
     if let Some(plan) = &judgement.plan {
         text.push_str("plan:\n");

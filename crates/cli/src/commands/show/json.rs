@@ -121,6 +121,7 @@ impl InspectedRun {
         put("superseded", task.superseded.then(|| json!(true)));
         put("cause", task.cause.as_ref().map(|cause| json!(cause)));
         put("decided", self.decided.get(id).map(|reason| json!(reason)));
+        put("guidance", self.task_guidance_json(id));
         put("notes", self.task_notes_json(id));
         put("question", self.optional(task.ask.as_ref())?);
         put("answer", self.optional(answer.as_ref().map(|(answer, _)| *answer))?);

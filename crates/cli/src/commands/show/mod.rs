@@ -7,6 +7,7 @@ mod contract;
 mod conversation;
 mod effects;
 mod goal;
+mod guidance;
 mod json;
 mod metrics;
 mod notes;

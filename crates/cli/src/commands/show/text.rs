@@ -135,6 +135,7 @@ impl InspectedRun {
         if let Some(TryOutcome { word, why: Some(why) }) = &came {
             text.push_str(&format!("{word}: {why}\n"));
         }
+        text.push_str(&self.task_guidance_text(id));
         text.push_str(&self.task_notes_text(id));
         text.push_str(&self.contract_text(id));
         for (name, value) in asked.and_then(Value::as_object).into_iter().flatten() {

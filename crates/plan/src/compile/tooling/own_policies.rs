@@ -11,7 +11,7 @@ use crate::source::text::Spanned;
 use crate::source::workflow::Workflow;
 use crate::source::{Sources, join_beside};
 use crate::suggest;
-use convoke_model::{POLICY_PRESETS, PolicySource};
+use convoke_model::{CedarSource, POLICY_PRESETS, PolicySource};
 use std::collections::HashSet;
 
 /// Reads every policy that is named, and reports those that are not there.
@@ -55,12 +55,13 @@ fn source(
     sources: &dyn Sources,
 ) -> Result<PolicySource, Box<Diagnostic>> {
     if is_preset(&name.value) {
-        return Ok(PolicySource { name: name.value.clone(), text: None });
+        return Ok(PolicySource { name: name.value.clone(), text: None, cedar: None });
     }
     match sources.read(path) {
         Ok(text) => {
-            let text = Some(String::from_utf8_lossy(&text).into_owned());
-            Ok(PolicySource { name: name.value.clone(), text })
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let cedar = cedar(name, path, &text, sources)?;
+            Ok(PolicySource { name: name.value.clone(), text: Some(text), cedar })
         }
         Err(error) => {
             let message = format!("the policy `{}` cannot be read: {error}", name.value);
@@ -70,6 +71,48 @@ fn source(
             Err(Box::new(found.help(format!("{presets}, or a file beside this one"))))
         }
     }
+}
+
+/// The Cedar rules that a policy names, which lie beside it.
+fn cedar(
+    name: &Spanned<String>,
+    path: &str,
+    text: &str,
+    sources: &dyn Sources,
+) -> Result<Option<CedarSource>, Box<Diagnostic>> {
+    let Some(file) = named_rules(text) else { return Ok(None) };
+    match sources.read(&join_beside(path, &file)) {
+        Ok(rules) => Ok(Some(CedarSource { name: file, text: String::from_utf8_lossy(&rules).into_owned() })),
+        Err(error) => {
+            let message = format!("the Cedar file `{file}` of the policy `{}` cannot be read: {error}", name.value);
+            let found =
+                Diagnostic::error("workflow::unknown_policy", message, name.span.clone(), "its policy names it");
+            Err(Box::new(found.help("a policy whose Cedar file is not asked would allow what that file denies")))
+        }
+    }
+}
+
+/// What `cedar` of a policy says. Everything else of a policy is left to those who judge by it.
+pub fn named_rules(text: &str) -> Option<String> {
+    use granit_parser::{Event, Parser};
+    let (mut depth, mut key) = (0, None);
+    for event in Parser::new_from_str(text) {
+        match event.ok()?.0 {
+            Event::Scalar(word, ..) if depth == 1 => match key.take() {
+                Some(true) => return Some(word.into_owned()),
+                Some(false) => {}
+                None => key = Some(word == "cedar"),
+            },
+            Event::MappingStart(..) | Event::SequenceStart(..) => depth += 1,
+            Event::MappingEnd | Event::SequenceEnd => {
+                depth -= 1;
+                // A key whose value was a whole mapping or a list.
+                key = if depth == 1 { None } else { key };
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 impl Builder<'_> {

@@ -1,12 +1,9 @@
 //! What the policies that hold say of a command or a path: the strictest counts.
 
 use super::world::Beneath;
+use crate::builtin::rulebook::Held;
 use convoke_files::Root;
-use convoke_model::PolicySource;
 use convoke_policy::{Access, Judgement, Limits, Policy};
-
-/// The policy where none is stated.
-const USUAL: &str = "develop";
 
 /// What was found about a command.
 pub(super) struct Judged {
@@ -17,11 +14,8 @@ pub(super) struct Judged {
 }
 
 /// Judges a command in the root's own folder; an error says why it cannot be judged.
-pub(super) fn judge(root: &Root, policies: &[PolicySource], command: &str) -> Result<Judged, String> {
-    let policies = match policies {
-        [] => vec![Policy::preset(USUAL).expect("there is one")],
-        stated => read(stated)?,
-    };
+pub(super) fn judge(root: &Root, held: &Held, command: &str) -> Result<Judged, String> {
+    let policies = held.of_commands()?;
     let world = Beneath(root);
     let judgements = policies.iter().map(|policy| policy.judge(command, root.path(), &world));
     let judgement = judgements.reduce(Judgement::strictest).expect("there is one");
@@ -33,35 +27,20 @@ pub(super) fn judge(root: &Root, policies: &[PolicySource], command: &str) -> Re
 /// Judges what a tool does with paths. Without a stated policy only the names that hold everywhere count, which the tools keep to.
 pub(in crate::builtin) fn judge_paths<'p>(
     root: &Root,
-    policies: &[PolicySource],
+    policies: &[Policy],
     tool: &str,
     paths: impl Iterator<Item = &'p str> + Clone,
     access: Access,
 ) -> Result<Judgement, String> {
     let world = Beneath(root);
     let mut judgement = Judgement::allowed();
-    for policy in read(policies)? {
+    for policy in policies {
         judgement = judgement.strictest(policy.judge_tool(tool));
         for path in paths.clone() {
             judgement = judgement.strictest(policy.judge_path(&root.path().join(path), access, &world));
         }
     }
     Ok(judgement)
-}
-
-fn read(policies: &[PolicySource]) -> Result<Vec<Policy>, String> {
-    policies.iter().map(one).collect()
-}
-
-fn one(source: &PolicySource) -> Result<Policy, String> {
-    let name = &source.name;
-    match &source.text {
-        None => Policy::preset(name).ok_or_else(|| format!("there is no policy `{name}`")),
-        Some(text) => Policy::parse(text).map_err(|findings| {
-            let first = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
-            format!("the policy `{name}` cannot be read: {first}")
-        }),
-    }
 }
 
 fn tighter(one: Limits, other: Limits) -> Limits {

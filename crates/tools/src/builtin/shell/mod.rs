@@ -12,11 +12,12 @@ mod pipeline;
 mod sinks;
 mod world;
 
+use super::rulebook::Held;
 use crate::environment::Environment;
 use crate::mcp::content::failed;
 use convoke_agent::{Review, ToolResult};
 use convoke_files::Root;
-use convoke_model::{Class, Failure, PolicySource};
+use convoke_model::{Class, Failure};
 use convoke_policy::{Judgement, Verdict};
 use convoke_process::{Launcher, OnDrop};
 use convoke_sandbox::{Confinement, Ground, Network};
@@ -32,15 +33,15 @@ use tokio_util::sync::CancellationToken;
 /// Judges and runs commands.
 pub trait Shell: Send + Sync {
     /// What is to be said of a command before it is run.
-    fn review(&self, root: &Root, policies: &[PolicySource], arguments: &Value) -> Review;
+    fn review(&self, root: &Root, held: &Held, arguments: &Value) -> Review;
 
-    /// Runs a command beneath a root. One that the policies deny is a result that says why.
+    /// Runs a command beneath a root, below the span of its attempt. One that the policies deny is a result that says why.
     fn run<'a>(
         &'a self,
         root: Root,
-        policies: &'a [PolicySource],
+        held: &'a Held,
         arguments: &'a Value,
-        key: &'a str,
+        trace: Option<&'a str>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>>;
 }
@@ -49,16 +50,16 @@ pub trait Shell: Send + Sync {
 pub struct NoShell(pub String);
 
 impl Shell for NoShell {
-    fn review(&self, _: &Root, _: &[PolicySource], _: &Value) -> Review {
+    fn review(&self, _: &Root, _: &Held, _: &Value) -> Review {
         Review::Allow
     }
 
     fn run<'a>(
         &'a self,
         _: Root,
-        _: &'a [PolicySource],
+        _: &'a Held,
         _: &'a Value,
-        _: &'a str,
+        _: Option<&'a str>,
         _: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         let why = format!("no command can be run here: {}", self.0);
@@ -88,12 +89,13 @@ impl Sandboxed {
     async fn perform(
         &self,
         root: &Root,
-        policies: &[PolicySource],
+        held: &Held,
         arguments: &Value,
+        trace: Option<&str>,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
         let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
-        let Judged { judgement, limits, .. } = match judge::judge(root, policies, command) {
+        let Judged { judgement, limits, .. } = match judge::judge(root, held, command) {
             Ok(judged) => judged,
             Err(why) => return Ok(failed(why)),
         };
@@ -106,6 +108,7 @@ impl Sandboxed {
             root,
             launcher: &self.launcher,
             variables: &self.variables,
+            trace,
             confinement: confinement(root, &judgement),
             kept: usize::try_from(limits.output).unwrap_or(usize::MAX),
             stop: cancel.child_token(),
@@ -157,15 +160,16 @@ pub(super) fn reasons(judgement: &Judgement) -> String {
 }
 
 impl Shell for Sandboxed {
-    fn review(&self, root: &Root, policies: &[PolicySource], arguments: &Value) -> Review {
+    fn review(&self, root: &Root, held: &Held, arguments: &Value) -> Review {
         let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
         // What cannot be judged is refused when it is called, with the reason.
-        let Ok(Judged { judgement, names, .. }) = judge::judge(root, policies, command) else {
+        let Ok(Judged { judgement, names, .. }) = judge::judge(root, held, command) else {
             return Review::Allow;
         };
         let reason = format!("policy {names}: {}", reasons(&judgement));
         match judgement.verdict {
             Verdict::Allow => Review::Allow,
+            Verdict::Deny if judgement.aborts => Review::End { reason },
             Verdict::Deny => Review::Deny { reason },
             Verdict::Ask => Review::Ask {
                 action: match &judgement.plan {
@@ -184,12 +188,12 @@ impl Shell for Sandboxed {
     fn run<'a>(
         &'a self,
         root: Root,
-        policies: &'a [PolicySource],
+        held: &'a Held,
         arguments: &'a Value,
-        _key: &'a str,
+        trace: Option<&'a str>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(async move { self.perform(&root, policies, arguments, cancel).await })
+        Box::pin(async move { self.perform(&root, held, arguments, trace, cancel).await })
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use convoke_model::PolicySource;
 use serde_json::json;
 use std::fs;
 use tempfile::TempDir;
@@ -16,12 +17,27 @@ fn shell() -> Sandboxed {
     Sandboxed::new(Environment::new(std::env::vars_os().filter(|(name, _)| name == "PATH"), &[]))
 }
 
-fn policy(text: &str) -> Vec<PolicySource> {
-    vec![PolicySource { name: "policy.yaml".into(), text: Some(text.into()) }]
+fn policy(text: &str) -> Held {
+    Held::stated(&[PolicySource { name: "policy.yaml".into(), text: Some(text.into()), cedar: None }])
 }
 
 async fn run(root: Root, arguments: Value) -> ToolResult {
-    shell().run(root, &[], &arguments, "k", CancellationToken::new()).await.unwrap()
+    shell().run(root, &Held::stated(&[]), &arguments, None, CancellationToken::new()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_command_is_handed_the_span_of_its_attempt() {
+    if !has_sandbox() {
+        return;
+    }
+    for (trace, seen) in
+        [(Some("00-1-2-01"), "TRACEPARENT=00-1-2-01\n[exit code 0]"), (None, "[exit code 1]")]
+    {
+        let (_folder, root) = world(&[]);
+        let arguments = json!({"command": "env | grep TRACEPARENT"});
+        let result = shell().run(root, &Held::stated(&[]), &arguments, trace, CancellationToken::new()).await.unwrap();
+        assert_eq!(result.text, seen);
+    }
 }
 
 /// Whether this machine has a sandbox; a test that cannot run says so.
@@ -66,7 +82,7 @@ async fn what_the_policy_denies_is_not_run_and_what_it_asks_about_is_shown_whole
     assert!(denied.failed && denied.text.contains("the policy denies this command"), "{}", denied.text);
     assert!(!folder.path().join(".git").exists());
     let root = Root::open(folder.path()).unwrap();
-    let review = |command: &str| shell().review(&root, &[], &json!({ "command": command }));
+    let review = |command: &str| shell().review(&root, &Held::stated(&[]), &json!({ "command": command }));
     assert_eq!(review("ls -la"), Review::Allow);
     assert!(matches!(review("cat /etc/../etc/shadow"), Review::Ask { .. } | Review::Deny { .. }));
     let Review::Ask { action, reason } = review("for f in *; do touch \"$f\"; done") else {
@@ -82,12 +98,12 @@ async fn what_the_policy_denies_is_not_run_and_what_it_asks_about_is_shown_whole
 #[tokio::test]
 async fn the_strictest_of_several_policies_counts() {
     let (_folder, root) = world(&[]);
-    let presets = ["develop", "read-only"].map(|name| PolicySource { name: name.into(), text: None });
-    let review = shell().review(&root, &presets, &json!({"command": "touch made"}));
+    let presets = ["develop", "read-only"].map(|name| PolicySource { name: name.into(), text: None, cedar: None });
+    let review = shell().review(&root, &Held::stated(&presets), &json!({"command": "touch made"}));
     assert!(matches!(review, Review::Deny { .. }), "{review:?}");
-    let unknown = [PolicySource { name: "nothing".into(), text: None }];
+    let unknown = [PolicySource { name: "nothing".into(), text: None, cedar: None }];
     let arguments = json!({"command": "ls"});
-    let result = shell().run(root, &unknown, &arguments, "k", CancellationToken::new()).await.unwrap();
+    let result = shell().run(root, &Held::stated(&unknown), &arguments, None, CancellationToken::new()).await.unwrap();
     assert_eq!(result.text, "there is no policy `nothing`");
 }
 
