@@ -60,10 +60,9 @@ fn a_page_holds_what_the_server_shows_and_no_secret() {
     assert_eq!(data["tasks"]["total"], 5);
     assert_eq!(data["tasks"]["tasks"].as_array().unwrap().len(), 5);
     let detail = &data["details"]["each[1]"];
-    assert_eq!(
-        detail["output"]["text"], "</script><script>alert(1)</script> <!-- done",
-        "it is text, and whole"
-    );
+    let text = detail["output"]["text"].as_str().unwrap();
+    let said: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(said["result"], "</script><script>alert(1)</script> <!-- done", "it is text, and whole");
     assert_eq!(detail["prompt"]["parts"][0]["text"], "look at b with [secret]");
     assert!(data["graph"]["nodes"].as_array().unwrap().len() >= 2);
     assert!(data["story"]["sentences"].as_array().unwrap().len() > 2);
