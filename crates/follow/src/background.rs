@@ -52,7 +52,10 @@ impl Following {
     /// nothing from the others.
     pub fn stop_all(all: Vec<Following>, within: Duration) {
         let end = Instant::now() + within;
-        all.iter().for_each(|following| drop(following.stop.send(Some(end))));
+        for following in &all {
+            // One that has ended already hears nothing.
+            following.stop.send(Some(end)).ok();
+        }
         for following in all {
             following.ended.recv_timeout(end.saturating_duration_since(Instant::now())).ok();
         }

@@ -64,11 +64,13 @@ pub fn keep<T: Part>(store: &Connection, run: &RunId, part: &T) -> rusqlite::Res
 
 /// Reads everything; runs that are gone are counted with their workflows from then on.
 pub fn read<T: Part>(store: &mut Connection, state: &StateDir) -> rusqlite::Result<Parts<T>> {
-    let there: HashSet<RunId> = state.runs().unwrap_or_default().into_iter().collect();
+    // A folder that cannot be listed at this moment has lost no run: one that is counted as gone and goes on would count twice.
+    let there: Option<HashSet<RunId>> = state.runs().ok().map(|runs| runs.into_iter().collect());
+    let is_there = |run: &RunId| there.as_ref().is_none_or(|there| there.contains(run));
     let (mut parts, mut gone) = (Parts::default(), Vec::new());
     for (run, part) in rows(store, "SELECT run, body FROM totals")? {
         let run = RunId(run.into());
-        match there.contains(&run) {
+        match is_there(&run) {
             true => parts.runs.push((run, part)),
             false => gone.push((run, part)),
         }
@@ -109,4 +111,47 @@ fn rows<T: Part>(store: &Connection, sql: &str) -> rusqlite::Result<Vec<(String,
 
 fn text<T: Part>(part: &T) -> String {
     serde_json::to_string(part).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+    struct One(u64);
+
+    impl Part for One {
+        fn workflow(&self) -> &str {
+            "w"
+        }
+
+        fn add_to(&self, sum: &mut One) {
+            sum.0 += self.0;
+        }
+    }
+
+    fn numbers(parts: &Parts<One>) -> (Vec<u64>, Vec<u64>) {
+        (parts.runs.iter().map(|(_, one)| one.0).collect(), parts.removed.iter().map(|one| one.0).collect())
+    }
+
+    #[test]
+    fn what_a_removed_run_added_stays_and_a_folder_that_cannot_be_listed_has_lost_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path()).unwrap();
+        let runs = folder.path().join("runs");
+        let run = RunId("20261116-142310-7k3q".into());
+        std::fs::create_dir_all(runs.join(&*run.0)).unwrap();
+        let mut store = open(&folder.path().join("parts.db")).unwrap();
+        keep(&store, &run, &One(5)).unwrap();
+        keep(&store, &run, &One(7)).unwrap();
+        assert_eq!(numbers(&read(&mut store, &state).unwrap()), (vec![7], vec![]), "the last word counts");
+        // No folder of that name can be listed.
+        std::fs::rename(&runs, folder.path().join("aside")).unwrap();
+        std::fs::write(&runs, "").unwrap();
+        assert_eq!(numbers(&read(&mut store, &state).unwrap()), (vec![7], vec![]));
+        std::fs::remove_file(&runs).unwrap();
+        assert_eq!(numbers(&read(&mut store, &state).unwrap()), (vec![], vec![7]));
+        assert_eq!(numbers(&read(&mut store, &state).unwrap()), (vec![], vec![7]), "and once");
+    }
 }
