@@ -49,8 +49,7 @@ HEAD = """\
 
 
 def server(name):
-    variable = name.upper().replace("-", "_") + "_URL"
-    return f':{name} a cv:MCPServer ; rdfs:label "{name}" ; cv:command "{name}" ; cv:arguments "--stdio" ; cv:variable "{variable}" .'
+    return f':{name} a cv:MCPServer ; rdfs:label "{name}" ; cv:command "{name}" ; cv:arguments "--stdio" .'
 
 
 def department(name, size):

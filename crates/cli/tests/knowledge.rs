@@ -18,7 +18,7 @@ fn with_a_run() -> World {
     let world = World::new();
     world.write("m.yaml", MANIFEST);
     world.write("r.yaml", "replies:\n  law: {fail: refused, message: CANARY-MESSAGE}\ndefault: [a position with CANARY-OUTPUT in it]\n");
-    let args = ["run", "m.yaml", "-p", "scripted", "--replies", "r.yaml", "-i", "topics=[\"CANARY-ITEM\", \"other\"]", "--allow-partial"];
+    let args = ["run", "m.yaml", "--replies", "r.yaml", "-i", "topics=[\"CANARY-ITEM\", \"other\"]", "--allow-partial"];
     let said = world.run(&args);
     assert_eq!(said.code, 0, "{}", said.stderr);
     world
@@ -179,4 +179,80 @@ fn damaged_queries_are_refused_or_answered() {
         }
     }
     assert!(answered > 0);
+}
+
+/// An agent asks about its own run, and a query that is refused is a result that says why.
+#[test]
+fn an_agent_asks_the_graph_of_its_own_run() {
+    let world = World::new();
+    world.write(
+        "w.yaml",
+        "workflow: {name: w, entry_point: first}\nagents:\n  - {name: first, prompt: Begin, routes: [{to: asker}]}\n\
+         \x20 - {name: asker, tools: [knowledge_query], prompt: What was done?, routes: [{to: $end}]}\n",
+    );
+    let ask = |query: &str, scope: &str| format!("{{tool_calls: [{{name: convoke__knowledge_query, arguments: {{query: '{query}', scope: {scope}}}}}]}}");
+    let replies = [
+        ask("SELECT ?i { ?t cv:taskId ?i ; cv:status cv:Succeeded }", "run"),
+        ask("SELECT (COUNT(?r) AS ?n) { ?r a cv:ParallelExecution }", "project"),
+        ask("SELECT (COUNT(?r) AS ?n) { ?r a cv:ParallelExecution }", "run"),
+        ask("DROP ALL", "run"),
+    ];
+    world.write("r.yaml", format!("replies:\n  asker: [{}, done]\ndefault: [x]\n", replies.join(", ")));
+    for _ in 0..2 {
+        let said = world.run(&["run", "w.yaml", "--replies", "r.yaml"]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+    }
+    let shown = world.run(&["show", "last", "asker", "--full"]).stdout;
+    assert!(shown.contains("[[\"first\"]]"), "its own first task: {shown}");
+    assert!(shown.contains("[[2]]") && shown.contains("[[1]]"), "two runs in the folder, one of its own: {shown}");
+    assert!(shown.contains("this is an update"), "{shown}");
+}
+
+/// The answer cites three sources: one quotation is right, one is of another source, one source is not there.
+#[test]
+fn an_answer_is_shown_with_its_sources_and_its_citations_checked() {
+    let world = World::new();
+    world.write(
+        "m.yaml",
+        "query: What now?\nagents: [{id: a, task: t}, {id: b, task: t}, {id: c, task: t}]\nsynthesis: {strategy: hierarchical}\n",
+    );
+    world.write(
+        "r.yaml",
+        "replies:\n  a: Rents rose by 12% since 2019.\n  b: The lease ends in March.\n  c: nothing\n  synthesis/merge: 'Rents are up: \"rose by 12%\" [S1]. It was \"never asked\" [S2]. Done [S9]. In short [S3].'\n",
+    );
+    let said = world.run(&["run", "m.yaml", "--replies", "r.yaml"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let shown = world.run(&["show", "last", "--sources"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("citations: 4, 2 wrong"), "{}", shown.stdout);
+    let record: Value = serde_json::from_str(&world.run(&["show", "last", "--sources", "--format", "json"]).stdout).unwrap();
+    let verdicts: Vec<&str> = record["citations"].as_array().unwrap().iter().map(|one| one["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["quote_found", "quote_missing", "unknown_source", "unchecked"]);
+    // The merge has recorded the same.
+    let task: Value = serde_json::from_str(&world.run(&["show", "last", "synthesis", "--format", "json"]).stdout).unwrap();
+    let recorded = task["output"]["citations"].as_array().unwrap_or_else(|| panic!("{task}"));
+    assert_eq!(recorded.iter().map(|one| one["verdict"].as_str().unwrap()).collect::<Vec<_>>(), verdicts);
+}
+
+#[test]
+fn sparql_is_answered_over_http() {
+    let world = crate::support::World::new();
+    world.write("w.yaml", "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: set, value: '1'}]\n");
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    let served = crate::serving::Served::over(&world);
+    let found = served.get("/sparql?query=SELECT%20%3Fw%20%7B%20%3Fr%20cv%3Aworkflow%20%3Fw%20%7D").is(200).json();
+    assert_eq!(found["results"]["bindings"][0]["w"]["value"], "w");
+    let send = |kind: &str, accept: &str, body: &str| {
+        let mut headers = served.honest();
+        headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+        headers.extend([("content-type".to_owned(), kind.to_owned()), ("accept".to_owned(), accept.to_owned())]);
+        served.send("POST", "/api/v1/sparql", &headers, body)
+    };
+    let csv = send("application/sparql-query", "text/csv", "SELECT ?w { ?r cv:workflow ?w }").is(200);
+    assert_eq!(csv.body.trim(), "w\r\nw");
+    send("application/x-www-form-urlencoded", "*/*", "query=ASK%20%7B%3Fs%20%3Fp%20%3Fo%7D").is(200);
+    send("application/sparql-update", "*/*", "DROP ALL").is(403);
+    send("application/sparql-query", "*/*", "DROP ALL").is(400);
+    send("application/sparql-query", "image/png", "ASK { ?s ?p ?o }").is(406);
+    served.get("/sparql").is(400);
 }

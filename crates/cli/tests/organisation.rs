@@ -67,7 +67,7 @@ fn each_mistake_is_refused_with_its_rule_and_place() {
 fn three_hundred_roles_come_to_one_answer_and_name_what_failed() {
     let world = world();
     world.write("replies.yaml", replies(&FAILING));
-    let args = ["run", "org:harbour.ttl", "-i", "query=Should we move?", "-p", "scripted", "--replies", "replies.yaml", "--allow-partial"];
+    let args = ["run", "org:harbour.ttl", "-i", "query=Should we move?", "--replies", "replies.yaml", "--allow-partial"];
     let said = world.run(&args);
     assert_eq!(said.code, 0, "{}", said.stderr);
     let output: Value = serde_json::from_str(&said.stdout).unwrap();
@@ -80,22 +80,39 @@ fn three_hundred_roles_come_to_one_answer_and_name_what_failed() {
     assert_eq!(missing.len(), FAILING.len(), "{missing:?}");
     // The director is told by name, through two levels.
     let shown = world.run(&["show", "last", "director", "--full"]).stdout;
-    assert!(shown.contains("made without:") && shown.contains("it-12 (failed)"), "{shown}");
+    assert!(shown.contains("made without:") && shown.contains("it-12 (failed: not today)"), "{shown}");
     let asked = world.run(&["knowledge", "ask", "failed-tasks", "last", "--format", "csv"]);
     assert_eq!(asked.stdout.lines().filter(|line| line.contains("cv:Failed") || line.contains("convoke#Failed")).count(), FAILING.len());
 }
 
+/// Twenty servers are named; a role is offered the tools of its own and of its department, and a call of any other is none.
 #[test]
 fn a_role_is_offered_its_own_servers_and_no_others() {
     let world = world();
-    let said = world.run(&["run", "org:harbour.ttl#it", "-i", "query=why?", "-p", "scripted"]);
+    let printed = world.run(&["run", "org:harbour.ttl", "-i", "query=why?", "--print-manifest"]).stdout;
+    assert_eq!(printed.matches("    command: ").count(), 20, "{printed}");
+    let servers: String = (0..20)
+        .map(|n| format!(":s{n} a cv:MCPServer ; rdfs:label \"s{n}\" ; cv:command \"python3\" ; cv:arguments \"server.py\" .\n"))
+        .collect();
+    let roles: String = (0..20).map(|n| format!(":r{n} cv:reportsTo :head ; cv:usesTool :s{n} .\n")).collect();
+    let names: Vec<String> = (0..20).map(|n| format!(":r{n}")).collect();
+    let company = format!(
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n{PREFIXES}:c a cv:Company ; cv:hasDepartment :d .
+        :d a cv:Department ; cv:headedBy :head ; cv:hasAgentRole :head , {} .\n{servers}{roles}",
+        names.join(" , ")
+    );
+    world.write("company.ttl", company);
+    world.write("server.py", include_str!("approvals/server.py"));
+    let call = "{tool_calls: [{name: s3__look, arguments: {what: x}}]}";
+    world.write("replies.yaml", format!("replies:\n  r3: [{call}, done]\n  r4: [{call}, done]\ndefault: [a position]\n"));
+    let said = world.run(&["run", "org:company.ttl", "-i", "query=why?", "--replies", "replies.yaml"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    let contracts = events(&world, "contract_resolved");
-    let of = |task: &str| contracts.iter().find(|one| one["task"] == task).unwrap_or_else(|| panic!("{task}"));
-    let tools = |task: &str| of(task)["contract"]["allowed_tools"].to_string();
-    assert!(tools("it-1").contains("repository-manager-mcp") && !tools("it-1").contains("github-mcp"), "{}", tools("it-1"));
-    assert!(tools("it-2").contains("github-mcp") && !tools("it-2").contains("gitlab-mcp"), "{}", tools("it-2"));
-    assert_eq!(tools("it-head"), "[]");
+    let settled = events(&world, "tools_settled");
+    let tools = |task: &str| settled.iter().find(|one| one["task"] == task).map(|one| one["allowed_tools"].to_string());
+    let own = tools("r3").expect("its server was asked for its tools");
+    assert_eq!(own, "[\"s3__delete_all\",\"s3__look\",\"s3__tidy\"]");
+    assert!(tools("r4").is_none_or(|tools| !tools.contains("s3__")), "{:?}", tools("r4"));
+    assert_eq!(std::fs::read_to_string(world.path("witness")).unwrap().lines().count(), 1, "one call was made");
 }
 
 #[test]
@@ -103,7 +120,7 @@ fn one_department_answers_by_its_head_and_down_goes_the_other_way() {
     let world = world();
     world.write("replies.yaml", "replies:\n  finance-head: buy it\ndefault: [a position]\n");
     let run = |more: &[&str]| {
-        let args = ["run", "org:harbour.ttl#finance", "-i", "query=Buy?", "-p", "scripted", "--replies", "replies.yaml"];
+        let args = ["run", "org:harbour.ttl#finance", "-i", "query=Buy?", "--replies", "replies.yaml"];
         world.run(&[&args, more].concat())
     };
     let said = run(&[]);
@@ -125,12 +142,12 @@ fn a_superior_without_any_result_fails_by_name() {
         :a cv:reportsTo :head . :b cv:reportsTo :head .";
     world.write("small.ttl", small);
     world.write("replies.yaml", "replies:\n  a: {fail: refused}\n  b: {fail: refused}\ndefault: [x]\n");
-    let said = world.run(&["run", "org:small.ttl", "-i", "query=why?", "-p", "scripted", "--replies", "replies.yaml"]);
+    let said = world.run(&["run", "org:small.ttl", "-i", "query=why?", "--replies", "replies.yaml"]);
     assert_eq!(said.code, 1, "{}", said.stderr);
     assert!(said.stderr.contains("`head` has nothing to put together: none of 2 that it needs succeeded: `a`, `b`"), "{}", said.stderr);
     // With one of them it goes on.
     world.write("replies.yaml", "replies:\n  a: {fail: refused}\n  head: from b alone\ndefault: [x]\n");
-    let said = world.run(&["run", "org:small.ttl", "-i", "query=why?", "-p", "scripted", "--replies", "replies.yaml"]);
+    let said = world.run(&["run", "org:small.ttl", "-i", "query=why?", "--replies", "replies.yaml"]);
     assert!(said.stdout.contains("from b alone"), "{} {}", said.stdout, said.stderr);
 }
 

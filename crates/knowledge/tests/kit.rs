@@ -18,8 +18,9 @@ pub const WORKFLOWS: [&str; 5] = [
      query: why?\nsynthesis: {strategy: hierarchical}\n",
     "workflow: {name: loop, entry_point: draft}\nagents:\n  - name: draft\n    prompt: Write\n    routes: [{to: judge}]\n\
      \x20 - name: judge\n    prompt: 'Judge {{ draft.output }}'\n    routes: [{to: $end}]\n",
-    "workflow: {name: fan, entry_point: [all]}\nfor_each:\n  - name: all\n    type: for_each\n    source: workflow.input.items\n    as: item\n\
-     \x20   agent: {name: one, prompt: 'Do {{ item }}'}\n    failure_mode: continue_on_error\n",
+    "workflow: {name: fan, entry_point: all}\nfor_each:\n  - name: all\n    type: for_each\n    source: workflow.input.items\n    as: item\n\
+     \x20   agent: {name: one, prompt: 'Do {{ item }}'}\n    failure_mode: continue_on_error\n    routes: [{to: last}]\n\
+     agents:\n  - {name: last, prompt: 'End {{ all.outputs }}', routes: [{to: $end}]}\n",
     "agents:\n  - {id: w1, task: t}\n  - {id: w2, task: t}\n  - {id: lead, task: m, depends_on: [{agent: w1, requires: some}, {agent: w2, requires: some}]}\n\
      query: q\nmetadata: {org: {company: 'https://h.example/#c', roles: {w1: 'https://h.example/#w1'}, departments: {w1: 'https://h.example/#d'}}}\n",
     "query: q\nmembers: [ann, ben, cay]\nprotocol: debate\nname: team\n",

@@ -209,7 +209,7 @@ const ALL: [Prepared; 14] = [
         about: "What has these words in its name or in a text that the graph holds?",
         parameters: &[TEXT],
         query: "SELECT DISTINCT ?what ?text WHERE { ?what cv:matches $words ; ?p ?text .
-            FILTER(?p IN (rdfs:label, cv:taskId, cv:workflow, cv:message, cv:failureReason, cv:claim)) } LIMIT 100",
+            FILTER(?p IN (rdfs:label, cv:taskId, cv:workflow, cv:message, cv:failureReason)) } LIMIT 100",
     },
 ];
 

@@ -74,7 +74,7 @@ pub struct Server {
 }
 
 /// Properties of a role that go into the manifest as they are.
-pub(super) const WORDS: [&str; 8] = [
+pub(super) const WORDS: [&str; 7] = [
     "task",
     "systemPrompt",
     "successCriteria",
@@ -82,7 +82,6 @@ pub(super) const WORDS: [&str; 8] = [
     "maxRetries",
     "maxTokens",
     "budgetUsd",
-    "experience",
 ];
 
 /// What holds, by subject and predicate.

@@ -65,6 +65,8 @@ impl Look<'_> {
             if key.is_empty() || !told.insert(key) {
                 continue;
             }
+            // What was written last most often is the mistake.
+            places.sort_by_key(|(place, _)| std::cmp::Reverse((self.0.stated.number_of(place), place.range.start)));
             let proof = reasoner.proof(one);
             let mut places = places.into_iter();
             let (first, words) = places.next().expect("there is one");

@@ -55,6 +55,3 @@ pub fn ontology() -> Vec<Triple> {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod tests;

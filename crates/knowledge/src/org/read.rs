@@ -78,6 +78,11 @@ impl Stated {
         found.and_then(|triple| self.place(triple)).unwrap_or_else(|| self.start())
     }
 
+    /// Which of the files a place is in.
+    pub(super) fn number_of(&self, place: &Span) -> usize {
+        self.files.iter().position(|file| Arc::ptr_eq(file, &place.file)).unwrap_or_default()
+    }
+
     /// The beginning of the first file.
     pub fn start(&self) -> Span {
         let nothing = || Arc::new(SourceFile { path: String::new(), text: String::new() });

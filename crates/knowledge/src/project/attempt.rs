@@ -42,6 +42,21 @@ impl Projector {
         }
     }
 
+    /// The attempt that goes on turns to the next model of its contract.
+    pub(super) fn fell_back(&mut self, task: &str) {
+        let attempts = self.tasks.get_mut(task).map(|task| &mut task.attempts);
+        if let Some(attempt) = attempts.and_then(|attempts| attempts.values_mut().next_back()) {
+            attempt.turned += 1;
+        }
+    }
+
+    /// The model that answered in the end, where no call says so itself.
+    fn last_asked(&self, task: &str, turned: usize) -> Option<(String, String)> {
+        let (service, models) = self.tasks.get(task)?.models.as_ref()?;
+        let name = models.get(turned).filter(|name| !name.is_empty())?;
+        Some((service.clone(), name.clone()))
+    }
+
     pub(super) fn tool_called(&mut self, task: &str, attempt: u32, tool: &str, ms: u64, failed: bool, seq: u64) {
         let by = self.attempt(task, attempt);
         let me = names::part(&by, &format!("call:{seq}"));
@@ -63,8 +78,11 @@ impl Projector {
         at: Timestamp,
     ) -> NamedNode {
         let me = self.attempt(task, attempt);
-        let Attempt { started, usage: mut all, answered } = self.attempt_state(task, attempt).clone();
+        let Attempt { started, usage: mut all, mut answered, turned } = self.attempt_state(task, attempt).clone();
         all += *usage;
+        if answered.is_empty() && status == "Succeeded" {
+            answered.extend(self.last_asked(task, turned));
+        }
         let quads = &mut self.quads;
         quads.moment(&me, prov("endedAtTime"), at);
         quads.add(&me, cv("status"), cv(status));

@@ -18,6 +18,8 @@ pub(super) struct Task {
     pub sources: Vec<String>,
     /// What it waited for.
     pub before: Vec<String>,
+    /// The service and the models that its contract or its plan names, in the order in which they are asked.
+    pub models: Option<(String, Vec<String>)>,
 }
 
 /// An attempt that was begun.
@@ -28,6 +30,8 @@ pub(super) struct Attempt {
     pub usage: Usage,
     /// The models that answered, by service.
     pub answered: Vec<(String, String)>,
+    /// How often it turned to the next model.
+    pub turned: usize,
 }
 
 impl Task {

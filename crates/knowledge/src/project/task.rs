@@ -40,6 +40,11 @@ impl Projector {
         if let Some(agent) = agent_of(found.node) {
             let (service, name) = model_of(agent);
             self.quads.add(me, cv("askedModel"), names::model(service, name));
+            let others = agent.settings.fallback.iter().flat_map(|fallback| &fallback.models).cloned();
+            let models = std::iter::once(name.to_owned()).chain(others).collect();
+            if let Some(entry) = self.tasks.get_mut(task) {
+                entry.models = Some((service.to_owned(), models));
+            }
             let name = found.node.name.trim_start_matches('$');
             let known = self.roles.get(name);
             let own = || names::thing("agent", &format!("{}/{name}", self.workflow));
@@ -100,6 +105,10 @@ impl Projector {
             let agent = names::thing("agent", &format!("{}/{persona}", self.workflow));
             self.quads.add(&me, prov("wasAssociatedWith"), agent.clone());
             self.quads.class(&agent, "AgentRole");
+        }
+        if let (Some(service), Some(entry)) = (&contract.provider, self.tasks.get_mut(task)) {
+            let models = std::iter::once(&contract.model).chain(&contract.other_models).cloned().collect();
+            entry.models = Some((service.clone(), models));
         }
         for server in &contract.servers {
             self.quads.add(&me, cv("mayUse"), names::thing("server", server));

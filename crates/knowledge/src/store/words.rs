@@ -15,8 +15,8 @@ pub const MATCHES: &str = "https://w3id.org/convoke#matches";
 const FOUND: i64 = 10_000;
 
 /// Our properties whose texts are searched.
-const SEARCHED: [&str; 9] =
-    ["taskId", "workflow", "message", "failureReason", "task", "systemPrompt", "successCriteria", "claim", "preview"];
+const SEARCHED: [&str; 8] =
+    ["taskId", "workflow", "message", "failureReason", "task", "systemPrompt", "successCriteria", "preview"];
 
 /// Whether texts of this property are searched.
 pub fn is_searched(predicate: &str) -> bool {

@@ -45,7 +45,7 @@ impl InspectedRun {
             _ => None,
         });
         for (task, output) in outputs.filter(|(task, _)| task.depth() == 0) {
-            let Some(report) = self.value(output)? else { continue };
+            let Some(report) = self.parsed(output)? else { continue };
             let Some(sources) = report["sources"].as_array().filter(|_| report.get("result").is_some()) else { continue };
             let answer = readable(&report["result"]);
             let texts = sources.iter().map(|source| self.text_of_source(source)).collect::<Result<Vec<_>, _>>()?;
@@ -55,7 +55,7 @@ impl InspectedRun {
         Ok(None)
     }
 
-    fn value(&self, payload: &Payload) -> Result<Option<Value>, CommandFailure> {
+    fn parsed(&self, payload: &Payload) -> Result<Option<Value>, CommandFailure> {
         Ok(self.stored.text(payload)?.map(|text| text.value()))
     }
 
@@ -71,7 +71,7 @@ impl InspectedRun {
             }
             _ => None,
         });
-        let value = output.map(|output| self.value(output)).transpose()?.flatten();
+        let value = output.map(|output| self.parsed(output)).transpose()?.flatten();
         Ok(value.map(|value| readable(&value)).unwrap_or_default())
     }
 }
