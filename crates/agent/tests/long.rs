@@ -309,6 +309,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         known_results: Vec::new(),
         remembered: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

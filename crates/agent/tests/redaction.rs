@@ -250,6 +250,7 @@ fn assignment(case: &Case) -> Assignment {
         known_results: Vec::new(),
         remembered: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

@@ -5,6 +5,7 @@
 
 mod cut_off;
 mod guidance;
+mod proof;
 mod take;
 mod waiting;
 mod workspace;

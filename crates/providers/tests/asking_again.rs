@@ -154,6 +154,7 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         known_results: Vec::new(),
         remembered: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

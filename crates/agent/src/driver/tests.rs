@@ -226,6 +226,7 @@ fn assignment(work: Work) -> Assignment {
         known_results: Vec::new(),
         remembered: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

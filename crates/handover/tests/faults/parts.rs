@@ -189,6 +189,7 @@ fn assignment(name: &str) -> Assignment {
         known_results: Vec::new(),
         remembered: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

@@ -9,6 +9,7 @@ mod effect;
 mod ending;
 mod gate;
 mod launch;
+mod proof;
 mod route;
 mod salvage;
 mod tool;

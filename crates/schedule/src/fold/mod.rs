@@ -14,6 +14,7 @@ mod effect;
 mod end;
 mod fork;
 mod place;
+mod proof;
 mod time;
 mod workflow;
 mod workspace;
@@ -129,6 +130,10 @@ impl State {
                 Ok(())
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
+            Event::ProofBegun { task, baseline, .. } => self.proof_begun(task, baseline),
+            Event::ProofChecked { task, check, held, findings, .. } => {
+                self.proof_checked(task, check, *held, findings)
+            }
             Event::WorkspaceLeased(told) => self.workspace_leased(told),
             Event::WorkspaceSealed(told) => self.workspace_sealed(told),
             Event::WorkspaceConflicted(told) => self.workspace_conflicted(told),

@@ -12,6 +12,7 @@ mod metrics;
 mod notes;
 mod phase;
 pub(crate) mod prompt;
+mod proof;
 mod structure;
 mod text;
 mod try_outcome;
