@@ -10,10 +10,11 @@ use crate::conversation::{Written, leftovers};
 use crate::driver::unused;
 use crate::fallback::Models;
 use crate::ledger::Ledger;
+use crate::proof::Checker;
 use crate::refusals::Refusals;
 use crate::tool_names;
 use crate::{
-    Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Provider, Purpose, Report, Tool, Toolbox,
+    Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Prover, Provider, Purpose, Report, Tool, Toolbox,
     TurnRecord,
 };
 use convoke_failpoint::failpoint;
@@ -40,6 +41,7 @@ pub(crate) struct Talk<'a> {
     pub call: &'a AgentCall,
     pub provider: &'a dyn Provider,
     pub toolbox: &'a dyn Toolbox,
+    pub prover: &'a dyn Prover,
     pub link: &'a dyn EngineLink,
     pub refusals: &'a Refusals,
 }
@@ -95,7 +97,8 @@ impl Talk<'_> {
         let shown =
             self.call.settings.show_tools.then(|| (tool_names::named(self.call, offer), self.uncallable()));
         let (call, offer) = shown.as_ref().map_or((self.call, offer), |(call, offer)| (call, offer));
-        let premise = Premise { call, step: &self.assignment.step, offer, contract: self.contract };
+        let proof = self.assignment.proof.as_deref();
+        let premise = Premise { call, step: &self.assignment.step, offer, contract: self.contract, proof };
         match self.conversation(&premise) {
             Ok(conversation) => self.continue_from(&premise, conversation, cut_off).await,
             Err(failure) => unused(failure),
@@ -279,7 +282,17 @@ impl Talk<'_> {
                         Err(failure) if self.is_left_to_another(purpose, &failure) => {
                             return self.of_validator(failure).into();
                         }
-                        reply => going.conversation.feed(premise, reply),
+                        reply => {
+                            // What a coding agent used, it used by itself.
+                            let used = heard.take_called();
+                            used.iter().for_each(|tool| going.conversation.note_tool(premise, tool));
+                            going.conversation.feed(premise, reply);
+                        }
+                    }
+                }
+                Next::Prove => {
+                    if let Err(failure) = self.look_at_work(premise, going).await {
+                        return failure.into();
                     }
                 }
                 Next::Call(_) => {
@@ -380,6 +393,25 @@ impl Talk<'_> {
         going.committed.extend(committed);
         going.clearances = None;
         going.conversation.feed_results(premise, results);
+        Ok(())
+    }
+
+    /// Has the work looked at that an answer stands for. What is being looked at ends with the talk.
+    async fn look_at_work(
+        &self,
+        premise: &Premise<'_>,
+        going: &mut Going<'_>,
+    ) -> Result<(), Failure> {
+        let (Some(proof), Some(output)) = (premise.proof, going.conversation.to_prove().cloned()) else {
+            return Ok(());
+        };
+        let check = format!("{}{}", proof.about, going.conversation.turn_name());
+        let checker = Checker { prover: self.prover, assignment: self.assignment, link: self.link };
+        going.calling.store(true, Ordering::Relaxed);
+        let called = going.conversation.called().clone();
+        let found = checker.check(proof, &check, &output, &called, &going.stop).await;
+        going.calling.store(false, Ordering::Relaxed);
+        going.conversation.proved(premise, &found?);
         Ok(())
     }
 

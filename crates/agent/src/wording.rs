@@ -5,8 +5,9 @@
 use crate::Misfit;
 use crate::window::shared;
 use convoke_model::excerpt::headed;
-use convoke_model::{AgentSettings, OutputSchema};
+use convoke_model::{AgentSettings, OutputSchema, ProofFinding};
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Texts that are shown to a grader are cut here, so that grading never costs more than answering.
@@ -93,6 +94,22 @@ pub fn guided_again(guidance: &str) -> String {
         "While you answered, something was said to you.{guidance}\n\nAnswer the same task again, whole and in the same form. If your \
          answer stays as it is, give it again."
     )
+}
+
+/// Sends back what was said to be done and is not, with what was found.
+pub fn not_proven(findings: &[ProofFinding]) -> String {
+    let mut words = String::from("Your answer says that the work is done. It was checked, and this does not hold:\n");
+    for finding in findings.iter().filter(|finding| !finding.held) {
+        let _ = write!(words, "\n- {}\n", finding.condition);
+        for line in finding.evidence.lines() {
+            let _ = writeln!(words, "  {line}");
+        }
+    }
+    words.push_str(
+        "\nPut that right by doing the work, not by changing what checks it. Then answer the same question again, in the same \
+         shape. If it cannot be done, say so.",
+    );
+    words
 }
 
 /// Standing orders of the model that puts answers into shape.

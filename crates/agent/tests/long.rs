@@ -310,6 +310,7 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         remembered: Vec::new(),
         guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

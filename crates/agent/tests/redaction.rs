@@ -251,6 +251,7 @@ fn assignment(case: &Case) -> Assignment {
         remembered: Vec::new(),
         guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

@@ -51,6 +51,7 @@ mod ownership;
 mod personas;
 mod policy;
 mod programs;
+mod proofs;
 mod project;
 mod queueing;
 mod repair;

@@ -6,6 +6,7 @@
 mod attending;
 mod cut_off;
 mod guidance;
+mod proof;
 mod take;
 mod waiting;
 mod workspace;

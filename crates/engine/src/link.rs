@@ -14,7 +14,7 @@ use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Report, Sink, T
 use convoke_capacity::LeaseStatus;
 use convoke_govern::Outcome;
 use convoke_journal::Writer;
-use convoke_model::{Class, Digest, Failure, JsonText, TaskId, Usage, WorkspaceTold, reason};
+use convoke_model::{Class, Digest, Failure, JsonText, ProofTold, TaskId, Usage, WorkspaceTold, reason};
 use convoke_schedule::TaskIx;
 use futures::future::BoxFuture;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -202,6 +202,16 @@ impl TurnLog for AttemptLink {
         self.handle.send(What::Workspace { task, attempt, owner, told, written });
         Box::pin(async move {
             let gone = |_| Failure::new(Class::Cancelled, "the run ended before its workspace was on disk");
+            answer.await.map_err(gone)
+        })
+    }
+
+    fn prove(&self, told: ProofTold) -> BoxFuture<'_, Result<(), Failure>> {
+        let (written, answer) = oneshot::channel();
+        let (task, attempt, told) = (self.task, self.attempt, Box::new(told));
+        self.handle.send(What::Proof { task, attempt, told, written });
+        Box::pin(async move {
+            let gone = |_| Failure::new(Class::Cancelled, "the run ended before its proof was on disk");
             answer.await.map_err(gone)
         })
     }

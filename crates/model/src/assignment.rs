@@ -65,6 +65,9 @@ pub struct Assignment {
     /// The workspace that it works in, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Box<crate::WorkspaceCall>>,
+    /// What must hold for its work to count as done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<crate::ProofCall>>,
 }
 
 impl Assignment {

@@ -129,6 +129,23 @@ impl Policy {
         Policy { actor, ..self }
     }
 
+    /// A policy that allows everything but to write what these patterns name.
+    pub fn keeping(patterns: Vec<PathPattern>) -> Policy {
+        let everything = || vec![PathPattern { text: "**".to_owned(), parts: vec![Part::Any] }];
+        Policy {
+            binaries: Binaries { allow: vec!["*".to_owned()], ..Binaries::default() },
+            paths: Paths {
+                read: everything(),
+                write: everything(),
+                protect: patterns,
+                secret: Vec::new(),
+            },
+            tools: Tools { allow: vec!["*".to_owned()], deny: Vec::new() },
+            on_violation: OnViolation::ValidationFail,
+            ..Policy::nothing("protect")
+        }
+    }
+
     /// Whether every program may run that no rule denies.
     pub(crate) fn allows_all(&self) -> bool {
         self.binaries.allow.iter().any(|entry| entry == "*")

@@ -155,6 +155,7 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         remembered: Vec::new(),
         guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

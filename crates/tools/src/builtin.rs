@@ -97,9 +97,10 @@ impl Hands {
 }
 
 impl Own {
-    fn root(&self, asker: Asker<'_>) -> Result<Root, Refusal> {
+    fn root(&self, asker: Asker<'_>, server: &Server) -> Result<Root, Refusal> {
         let folder = self.folder.join(asker.folder.unwrap_or_default());
-        Ok(Root::open(&folder)?.hiding(self.hidden.get().cloned().unwrap_or_default()))
+        let hidden = self.hidden.get().cloned().unwrap_or_default();
+        Ok(Root::open(&folder)?.hiding(hidden).keeping(kept(server)))
     }
 
     async fn call(
@@ -121,7 +122,7 @@ impl Own {
                 answered = knowledge::query(self.graph.get().map(|graph| &**graph), &arguments) => answered,
             };
         }
-        let root = match self.root(asker) {
+        let root = match self.root(asker, server) {
             Ok(root) => root,
             Err(refusal) => return Ok(failed(no_folder(asker, &refusal))),
         };
@@ -180,8 +181,16 @@ fn own<'s>(servers: &'s Servers, name: &str) -> Option<&'s Server> {
 
 fn policies(server: &Server) -> &[PolicySource] {
     match &server.transport {
-        Transport::Own { policies } => policies,
+        Transport::Own { policies, .. } => policies,
         _ => &[],
+    }
+}
+
+/// What the tools leave as it is: what proves the work of the agent that has them.
+fn kept(server: &Server) -> Vec<String> {
+    match &server.transport {
+        Transport::Own { protect, .. } => protect.clone(),
+        _ => Vec::new(),
     }
 }
 
@@ -242,7 +251,7 @@ impl Toolbox for Hands {
         };
         Box::pin(async move {
             // What cannot be judged is refused when it is called, with the reason.
-            let (Ok(arguments), Ok(root)) = (given(server, &tool.name, arguments), self.own.root(asker))
+            let (Ok(arguments), Ok(root)) = (given(server, &tool.name, arguments), self.own.root(asker, server))
             else {
                 return Review::Allow;
             };

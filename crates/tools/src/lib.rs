@@ -15,6 +15,7 @@ mod launch;
 mod mcp;
 mod process;
 mod programs;
+mod proof;
 mod silence;
 mod surviving;
 
@@ -29,4 +30,5 @@ pub use environment::Environment;
 pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;
 pub use programs::Workers;
+pub use proof::{Evaluator, Inspector};
 pub use surviving::{Alone, alone, end_alone};

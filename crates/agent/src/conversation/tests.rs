@@ -15,7 +15,7 @@ mod tools;
 static NO_TOOLS: LazyLock<Offer> = LazyLock::new(Offer::default);
 
 fn about(call: &AgentCall) -> Premise<'_> {
-    Premise { call, step: "a", offer: &NO_TOOLS, contract: None }
+    Premise { call, step: "a", offer: &NO_TOOLS, contract: None, proof: None }
 }
 
 fn with(mut call: AgentCall, change: impl FnOnce(&mut AgentSettings)) -> AgentCall {

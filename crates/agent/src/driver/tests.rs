@@ -227,6 +227,7 @@ fn assignment(work: Work) -> Assignment {
         remembered: Vec::new(),
         guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

@@ -14,15 +14,14 @@ use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_agent::redaction::{RedactedExecutor, RedactedProviders, Scrubber, Secret};
-use convoke_agent::{Attempts, Executor, Providers};
+use convoke_agent::{Attempts, Executor, Prover, Providers};
 use convoke_engine::{Limits, Stated};
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Recording, Registry, Replay, preset};
 use convoke_sandbox::Ground;
-use convoke_tools::Rulebook;
+use convoke_tools::{Environment, Inspector, Processes, Rulebook, Sandboxed};
 use crate::config::Config;
-use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +35,9 @@ pub struct Equipment {
     replay: Option<Arc<Replay>>,
     commands: Arc<Resolving>,
     tools: Tools,
+    /// Looks whether work is done that must be proven.
+    prover: Arc<dyn Prover>,
+    inspector: Arc<Inspector>,
     /// Credentials that must not come back in anything that is said.
     secrets: Vec<String>,
     /// What models are not to be sent.
@@ -68,6 +70,7 @@ impl Equipment {
             let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
             return Ok(Equipment {
                 providers,
+                prover: Arc::new(replay.prover()),
                 replay: Some(replay),
                 tools,
                 cassette_used: true,
@@ -86,7 +89,8 @@ impl Equipment {
         let Some(file) = recorded.transpose().map_err(cassette::refused)? else { return Ok(live) };
         let recording = Recording::new(live.providers, file, keys.scrubber());
         let tools = live.tools.recorded(&recording);
-        Ok(Equipment { providers: Arc::new(recording), tools, cassette_used: true, ..live })
+        let prover = Arc::new(recording.prover(live.prover));
+        Ok(Equipment { providers: Arc::new(recording), prover, tools, cassette_used: true, ..live })
     }
 
     /// What a plan needs in this process where others perform its attempts: nothing but that they can be named. Keys are looked for
@@ -116,6 +120,7 @@ impl Equipment {
         let processes = Arc::new(Processes::new(environment.clone()));
         let commands = Arc::new(Resolving::new(processes.clone(), env::get));
         let registry = registry().with_children_on(environment.clone().into_variables(), ground.clone());
+        let inspector = Arc::new(inspector(environment.clone(), ground));
         let (providers, tools) = (Arc::new(registry), Tools::with(keys, environment, rulebook.clone()));
         let (secrets, unsent) = (keys.values(), keys.secrets());
         Equipment {
@@ -124,6 +129,8 @@ impl Equipment {
             replay: None,
             commands,
             tools,
+            prover: inspector.clone(),
+            inspector,
             secrets,
             unsent,
             remark: None,
@@ -140,6 +147,8 @@ impl Equipment {
 
     /// Keeps places out of reach of the tools of our own: the engine's state.
     pub fn hide(&self, places: impl IntoIterator<Item = PathBuf>) {
+        let places: Vec<PathBuf> = places.into_iter().collect();
+        self.inspector.hide(places.clone());
         self.tools.hide(places);
     }
 
@@ -165,7 +174,8 @@ impl Equipment {
     pub fn executor(&self) -> Arc<dyn Executor> {
         let (commands, toolbox) = (self.commands.clone(), self.tools.toolbox());
         let providers = RedactedProviders::over(self.providers.clone(), self.unsent.clone());
-        let attempts = Attempts::new(providers, commands, toolbox, programs());
+        let attempts =
+            Attempts::new(providers, commands, toolbox, programs()).proving(self.prover.clone());
         let executor =
             RedactedExecutor::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()));
         match &self.unconfined {
@@ -216,6 +226,14 @@ impl Equipment {
         }
         Ok(())
     }
+}
+
+/// Looks at work as the person's own configuration has commands confined.
+fn inspector(environment: Environment, ground: &Ground) -> Inspector {
+    // A run works where it was started; a folder that is gone is told of when it is looked into.
+    let folder = std::env::current_dir().unwrap_or_default();
+    let shell = Sandboxed::new(environment).on(ground.clone());
+    Inspector::new(folder, Arc::new(shell), Arc::new(convoke_plan::template::holds_for_output))
 }
 
 /// A file that relies on the servers of a calling workflow cannot start by itself.

@@ -52,6 +52,10 @@ impl Core {
                 self.take_workspace(fact.at, Some((task, attempt)), owner, *told, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
+            What::Proof { task, attempt, told, written } => {
+                self.take_proof(fact.at, task, attempt, *told, turn);
+                turn.effects.push(Effect::Acknowledge(written));
+            }
             What::WorkspaceLeft { task, left } => self.take_left(fact.at, task, left, turn),
             What::Answered { reply, sent, message } => {
                 turn.consumed.extend(message);

@@ -190,6 +190,7 @@ fn assignment(name: &str) -> Assignment {
         remembered: Vec::new(),
         guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

@@ -23,6 +23,7 @@ mod money;
 mod node;
 mod phase;
 mod phase_shapes;
+mod proof;
 mod programs;
 mod provider;
 mod reduce;

@@ -10,6 +10,7 @@ mod ending;
 mod gate;
 mod lacking;
 mod launch;
+mod proof;
 mod route;
 mod salvage;
 mod tool;

@@ -15,6 +15,7 @@ mod end;
 mod fork;
 mod guidance;
 mod place;
+mod proof;
 mod time;
 mod workflow;
 mod workspace;
@@ -133,6 +134,10 @@ impl State {
                 Ok(())
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
+            Event::ProofBegun { task, baseline, .. } => self.proof_begun(task, baseline),
+            Event::ProofChecked { task, check, held, findings, .. } => {
+                self.proof_checked(task, check, *held, findings)
+            }
             Event::WorkspaceLeased(told) => self.workspace_leased(told),
             Event::WorkspaceSealed(told) => self.workspace_sealed(told),
             Event::WorkspaceConflicted(told) => self.workspace_conflicted(told),

@@ -156,6 +156,8 @@ pub fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::ProjectSeen { task: Some(task), .. }
         | Event::ContractResolved { task, .. }
         | Event::ToolsSettled { task, .. }
+        | Event::ProofBegun { task, .. }
+        | Event::ProofChecked { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }

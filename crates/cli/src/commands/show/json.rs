@@ -116,6 +116,8 @@ impl InspectedRun {
         put("asked", asked.cloned());
         put("output", self.optional(task.output.as_ref())?);
         put("so_far", self.so_far(id)?);
+        put("proven", self.proven(id, task).map(|proven| json!(proven)));
+        put("checks", self.checks_json(id)?);
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));
         put("reuse", explain::record(&task.because, task.taken.as_ref()));
         put("superseded", task.superseded.then(|| json!(true)));

@@ -13,6 +13,7 @@ mod metrics;
 mod notes;
 mod phase;
 pub(crate) mod prompt;
+mod proof;
 mod sources;
 mod structure;
 mod text;

@@ -26,6 +26,7 @@ mod scalars;
 pub(super) mod server;
 mod steps;
 mod value;
+pub(super) mod ensure;
 pub(super) mod workspace;
 
 use steps::step;

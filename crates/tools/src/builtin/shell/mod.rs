@@ -8,6 +8,7 @@
 //! Invariant: no command of an agent runs outside the full sandbox, unless the person gave sandboxes up for the whole run.
 
 mod judge;
+mod kept;
 mod pipeline;
 mod sinks;
 mod world;
@@ -35,6 +36,11 @@ pub trait Shell: Send + Sync {
     /// What is to be said of a command before it is run.
     fn review(&self, root: &Root, held: &Held, arguments: &Value) -> Review;
 
+    /// Why no command can be run at all, if that is so.
+    fn missing(&self) -> Option<String> {
+        None
+    }
+
     /// Runs a command beneath a root, below the span of its attempt. One that the policies deny is a result that says why.
     fn run<'a>(
         &'a self,
@@ -52,6 +58,10 @@ pub struct NoShell(pub String);
 impl Shell for NoShell {
     fn review(&self, _: &Root, _: &Held, _: &Value) -> Review {
         Review::Allow
+    }
+
+    fn missing(&self) -> Option<String> {
+        Some(self.0.clone())
     }
 
     fn run<'a>(
@@ -72,18 +82,21 @@ pub struct Sandboxed {
     launcher: Launcher,
     /// What commands see of the environment, as far as the sandbox and the policies let it through.
     variables: Vec<(OsString, OsString)>,
+    /// The person gave sandboxes up.
+    given_up: bool,
 }
 
 impl Sandboxed {
     /// Commands see of these variables what the sandbox and the policies let through.
     pub fn new(environment: Environment) -> Sandboxed {
         let launcher = Launcher::new("shell", OnDrop::Kill);
-        Sandboxed { launcher, variables: environment.into_variables() }
+        Sandboxed { launcher, variables: environment.into_variables(), given_up: false }
     }
 
     /// The same, with what the person's configuration says of every sandbox.
     pub fn on(self, ground: Ground) -> Sandboxed {
-        Sandboxed { launcher: self.launcher.on(ground), ..self }
+        let given_up = ground.level.is_none();
+        Sandboxed { launcher: self.launcher.on(ground), given_up, ..self }
     }
 
     async fn perform(
@@ -109,7 +122,10 @@ impl Sandboxed {
             launcher: &self.launcher,
             variables: &self.variables,
             trace,
-            confinement: confinement(root, &judgement),
+            confinement: match confinement(root, &judgement) {
+                Ok(confinement) => confinement,
+                Err(why) => return Ok(failed(why)),
+            },
             kept: usize::try_from(limits.output).unwrap_or(usize::MAX),
             stop: cancel.child_token(),
         };
@@ -128,7 +144,7 @@ impl Sandboxed {
 }
 
 /// What a command may do: read all but secrets, write beneath the root, reach the hosts of its plan.
-fn confinement(root: &Root, judgement: &Judgement) -> Confinement {
+fn confinement(root: &Root, judgement: &Judgement) -> Result<Confinement, String> {
     let hosts = judgement.plan.as_ref().filter(|plan| !plan.runs_project_code).map(|plan| &plan.hosts);
     let listed: Vec<String> = hosts
         .into_iter()
@@ -136,7 +152,9 @@ fn confinement(root: &Root, judgement: &Judgement) -> Confinement {
         .map(|host| host.split_once("://").map_or(host.as_str(), |(_, host)| host).to_owned())
         .collect();
     let network = if listed.is_empty() { Network::Closed } else { Network::Hosts(listed) };
-    Confinement::full(root.path(), &[], network).hiding(root.hidden().to_vec())
+    let mut confinement = Confinement::full(root.path(), &[], network).hiding(root.hidden().to_vec());
+    confinement.protected.extend(kept::names(root)?);
+    Ok(confinement)
 }
 
 fn told(ran: Ran, time: Duration) -> ToolResult {
@@ -160,6 +178,13 @@ pub(super) fn reasons(judgement: &Judgement) -> String {
 }
 
 impl Shell for Sandboxed {
+    fn missing(&self) -> Option<String> {
+        match self.given_up {
+            true => None,
+            false => convoke_sandbox::available().err().map(|missing| missing.to_string()),
+        }
+    }
+
     fn review(&self, root: &Root, held: &Held, arguments: &Value) -> Review {
         let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
         // What cannot be judged is refused when it is called, with the reason.
