@@ -216,9 +216,10 @@ impl Hosted {
             },
             Said::Message(message) => match *message {
                 Message::Answer(reply) => What::Answered { reply, sent: at, message: None },
-                Message::Guide { text, by } => What::Guided { text, by, message: None },
+                Message::Guide { text, by } => What::Guided { task: None, text, by, message: None },
                 Message::Stop { now, by } => What::Stop { now, by, message: None },
-                Message::Unreadable { .. } => What::Unreadable { message: None },
+                // Refused where it is said; what comes all the same is told as not understood.
+                Message::GuideTask { .. } | Message::Unreadable { .. } => What::Unreadable { message: None },
             },
             Said::Interrupt { now: at_once, by } => {
                 let until = if at_once { now } else { now + INTERRUPT_GRACE };
@@ -278,6 +279,8 @@ impl Hosted {
             Effect::Acknowledge(written) => drop(written.send(())),
             // Attempts look at the run before each call: that it is stopping is in its state.
             Effect::StopCalls => {}
+            // The words of a person to one agent are refused where they are said.
+            Effect::Guide(..) => {}
             // Plans that need these are refused before they begin.
             Effect::LookUpFiles(..) | Effect::Patch { .. } | Effect::LetGo { .. } => {}
             // A run of its own shares nothing yet.

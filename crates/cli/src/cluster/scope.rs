@@ -54,6 +54,8 @@ pub fn of(command: &Command) -> Scope {
         Command::Metrics(_) => Scope::Refused("metrics"),
         Command::Import(_) => Scope::Refused("import"),
         Command::Work(_) => Scope::Refused("work"),
+        Command::Top => Scope::Refused("top"),
+        Command::Knowledge(_) => Scope::Refused("knowledge"),
         _ => Scope::Nothing,
     }
 }

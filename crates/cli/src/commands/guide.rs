@@ -21,6 +21,9 @@ pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> 
     let stored = Stored::open(&state, &args.run)?;
     let run = stored.run.clone();
     let (task, words) = addressed(&stored, args);
+    if task.is_some() && crate::cluster::is_entered() {
+        return Err(alone_on_a_cluster());
+    }
     let by = stored::actor("convoke guide");
     match &task {
         None => say(&state, &stored, words, by)?,
@@ -35,6 +38,11 @@ pub fn run(console: &Console, args: &GuideArgs) -> Result<Exit, CommandFailure> 
         None => rests(console, &stored, &said),
     }
     Ok(Exit::Success)
+}
+
+fn alone_on_a_cluster() -> CommandFailure {
+    let message = "the agent of one task cannot be guided on a cluster yet";
+    CommandFailure::new(Exit::Usage, message).hint("without the task, the words are for the goals of the run")
 }
 
 /// Whom the words are for. One argument before one text is the task, where the run has a task of this name.

@@ -38,7 +38,7 @@ fn among_tools_words_stand_behind_the_last_result() {
     // Results are missing: nothing is said into the middle of a turn.
     conversation.listen(&premise, &words(&["look up"]));
     assert_eq!(conversation.guidance_heard(), 0);
-    conversation.feed_results(&premise, vec![gave("the ground".into())]);
+    conversation.feed_results(&premise, vec![gave("the ground")]);
     conversation.listen(&premise, &words(&["look up"]));
     let last = texts(&conversation).pop().unwrap();
     assert!(last.starts_with("the ground") && last.contains("look up"), "{last}");
@@ -78,7 +78,7 @@ fn a_conversation_that_goes_on_elsewhere_has_heard_what_it_had_heard() {
     live.feed(&premise, wants(&[("s__look", json!({}))]));
     let pieces = vec![live.take_delta(&premise).piece];
     let mut again = Conversation::resume(&premise, &[], &pieces).unwrap();
-    again.feed_results(&premise, vec![gave("x".into())]);
+    again.feed_results(&premise, vec![gave("x")]);
     again.listen(&premise, &words(&["first", "second"]));
     let all = texts(&again).concat();
     assert_eq!((all.matches("first").count(), all.matches("second").count()), (1, 1), "{all}");
