@@ -4,6 +4,7 @@ use crate::authority::{Actor, Named};
 use crate::judging::Host;
 use crate::reading::Caps;
 use crate::protected::Names;
+use std::path::Path;
 use crate::reading::word::{Pattern, Piece};
 use crate::verdict::OnViolation;
 use std::collections::BTreeMap;
@@ -228,6 +229,11 @@ impl PathPattern {
     }
 
     /// Whether a path from the root is one of the pattern, or beneath one.
+    pub fn covers(&self, path: &Path) -> bool {
+        self.takes(&Names::of(path))
+    }
+
+    /// The same, of names that are known already.
     pub(crate) fn takes(&self, path: &Names<'_>) -> bool {
         takes(&self.parts, path.exact(), false)
     }
@@ -268,7 +274,6 @@ fn lower(pattern: &Pattern) -> Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn patterns_of_paths_take_what_is_beneath() {

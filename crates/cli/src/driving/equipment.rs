@@ -120,7 +120,7 @@ impl Equipment {
         let processes = Arc::new(Processes::new(environment.clone()));
         let commands = Arc::new(Resolving::new(processes.clone(), env::get));
         let registry = registry().with_children_on(environment.clone().into_variables(), ground.clone());
-        let inspector = Arc::new(inspector(environment.clone(), ground));
+        let inspector = Arc::new(inspector(environment.clone(), ground, rulebook));
         let (providers, tools) = (Arc::new(registry), Tools::with(keys, environment, rulebook.clone()));
         let (secrets, unsent) = (keys.values(), keys.secrets());
         Equipment {
@@ -229,11 +229,12 @@ impl Equipment {
 }
 
 /// Looks at work as the person's own configuration has commands confined.
-fn inspector(environment: Environment, ground: &Ground) -> Inspector {
+fn inspector(environment: Environment, ground: &Ground, rulebook: &Rulebook) -> Inspector {
     // A run works where it was started; a folder that is gone is told of when it is looked into.
     let folder = std::env::current_dir().unwrap_or_default();
     let shell = Sandboxed::new(environment).on(ground.clone());
     Inspector::new(folder, Arc::new(shell), Arc::new(convoke_plan::template::holds_for_output))
+        .under(rulebook.clone())
 }
 
 /// A file that relies on the servers of a calling workflow cannot start by itself.

@@ -175,7 +175,7 @@ fn files(root: &Root, patterns: &[PathPattern], with_ignored: bool) -> Result<BT
 }
 
 fn is_meant(patterns: &[PathPattern], path: &str) -> bool {
-    patterns.iter().any(|pattern| pattern.takes(Path::new(path), false))
+    patterns.iter().any(|pattern| pattern.covers(Path::new(path)))
 }
 
 /// Goes through everything but what is the engine's and git's own.

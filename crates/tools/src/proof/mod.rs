@@ -9,7 +9,7 @@
 mod files;
 mod test_run;
 
-use crate::builtin::Shell;
+use crate::builtin::{Rulebook, Shell};
 use convoke_agent::{Asker, Prover, Review};
 use convoke_files::Root;
 use convoke_model::{
@@ -35,13 +35,19 @@ pub struct Inspector {
     /// Places that no command sees: the engine's state.
     hidden: OnceLock<Vec<PathBuf>>,
     shell: Arc<dyn Shell>,
+    rulebook: Rulebook,
     evaluate: Evaluator,
 }
 
 impl Inspector {
     /// Looks beneath a folder, runs commands by `shell`, and has expressions evaluated.
     pub fn new(folder: PathBuf, shell: Arc<dyn Shell>, evaluate: Evaluator) -> Inspector {
-        Inspector { folder, hidden: OnceLock::new(), shell, evaluate }
+        Inspector { folder, hidden: OnceLock::new(), shell, rulebook: Rulebook::default(), evaluate }
+    }
+
+    /// Under policies that hold whatever a plan states.
+    pub fn under(self, rulebook: Rulebook) -> Inspector {
+        Inspector { rulebook, ..self }
     }
 
     /// Keeps these places out of sight. Only what is said first counts.
@@ -60,7 +66,7 @@ impl Inspector {
     }
 
     /// Why the commands of a proof could never be run here.
-    fn forbidden(&self, root: &Root, proof: &ProofCall) -> Option<Failure> {
+    fn forbidden(&self, asker: Asker<'_>, root: &Root, proof: &ProofCall) -> Option<Failure> {
         let stated = proof.conditions.iter().filter(|stated| stated.condition.runs_command());
         let mut stated = stated.peekable();
         stated.peek()?;
@@ -68,9 +74,11 @@ impl Inspector {
             let message = format!("its proof runs a command, and no command can be run here: {missing}");
             return Some(Failure::new(Class::Permission, message).reason(reason::UNPROVABLE));
         }
+        let held = self.rulebook.held(&proof.policies, asker);
         stated.filter(|stated| !stated.by_model).find_map(|stated| {
             let command = command_of(&stated.condition, root)?;
-            let Review::Deny { reason } = self.shell.review(root, &proof.policies, &asked(&command)) else {
+            let (Review::Deny { reason } | Review::End { reason }) = self.shell.review(root, &held, &asked(&command))
+            else {
                 return None;
             };
             let message = format!("its proof runs `{command}`, which is denied: {reason}");
@@ -92,11 +100,12 @@ impl Inspector {
         };
         let arguments = asked(&command);
         // What a model wants run is run where a person need not be asked; what a file says, the person has said.
-        let review = self.shell.review(&root, &proof.policies, &arguments);
-        if let (true, Review::Ask { reason, .. } | Review::Deny { reason }) = (stated.by_model, review) {
+        let held = self.rulebook.held(&proof.policies, asker);
+        let review = self.shell.review(&root, &held, &arguments);
+        if let (true, Review::Ask { reason, .. } | Review::Deny { reason } | Review::End { reason }) = (stated.by_model, review) {
             return Ok((false, format!("`{command}` is not run unasked: {reason}")));
         }
-        let ran = self.shell.run(root, &proof.policies, &arguments, asker.key, cancel.clone()).await?;
+        let ran = self.shell.run(root, &held, &arguments, asker.trace, cancel.clone()).await?;
         let is_of_tests = matches!(stated.condition, Condition::TestsPass(_));
         if is_of_tests && !ran.failed && test_run::ran_none(&ran.text) {
             return Ok((false, format!("`{command}` ran no test\n{}", ran.text)));
@@ -160,7 +169,7 @@ impl Prover for Inspector {
     ) -> BoxFuture<'a, Result<JsonText, Failure>> {
         Box::pin(async move {
             let root = self.root(asker, proof)?;
-            if let Some(refused) = self.forbidden(&root, proof) {
+            if let Some(refused) = self.forbidden(asker, &root, proof) {
                 return Err(refused);
             }
             let all: Vec<StatedCondition> = proof.all().collect();

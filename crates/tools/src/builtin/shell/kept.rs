@@ -45,7 +45,7 @@ fn whole(root: &Root, text: &str) -> Option<String> {
 fn find(root: &Root, sought: &[PathPattern], names: &mut Vec<String>) -> Result<(), String> {
     let going = Walk { depth: 128, with_ignored: true, most: MOST_ENTRIES };
     let whole = root.walk(".", going, |at| {
-        if sought.iter().any(|pattern| pattern.takes(Path::new(at.path), false)) {
+        if sought.iter().any(|pattern| pattern.covers(Path::new(at.path))) {
             let is_folder = at.entry.kind == Some(Kind::Folder);
             names.push(if is_folder { format!("{}/", at.path) } else { at.path.to_owned() });
         }
