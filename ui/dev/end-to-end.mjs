@@ -274,7 +274,7 @@ test('a run as a file opens without a server, shows the same, and asks for nothi
     };
     await page.goto(file(keep.fleet));
     await page.getByText('26/26 done').waitFor();
-    await page.getByRole('button', { name: 'read', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'done read', exact: true }).waitFor();
     await seen(page, `file-graph${kind}`);
     let look = await view(keep.fleet, 'table?task=read%5B3%5D', 'task');
     await page.getByRole('complementary', { name: 'The chosen task' }).getByText('What I read').waitFor();
