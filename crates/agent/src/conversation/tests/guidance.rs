@@ -7,6 +7,13 @@ fn texts(conversation: &Conversation) -> Vec<String> {
     conversation.transcript.messages().iter().map(|message| message.text.clone()).collect()
 }
 
+fn output(conversation: &Conversation, call: &AgentCall) -> Value {
+    match ended(conversation, call) {
+        Ending::Output(output) => output.value(),
+        Ending::Failed(failure) => panic!("it failed: {failure:?}"),
+    }
+}
+
 fn words(said: &[&str]) -> Vec<String> {
     said.iter().map(|text| (*text).to_owned()).collect()
 }
@@ -38,7 +45,7 @@ fn among_tools_words_stand_behind_the_last_result() {
     // Results are missing: nothing is said into the middle of a turn.
     conversation.listen(&premise, &words(&["look up"]));
     assert_eq!(conversation.guidance_heard(), 0);
-    conversation.feed_results(&premise, vec![gave("the ground".into())]);
+    conversation.feed_results(&premise, vec![gave("the ground")]);
     conversation.listen(&premise, &words(&["look up"]));
     let last = texts(&conversation).pop().unwrap();
     assert!(last.starts_with("the ground") && last.contains("look up"), "{last}");
@@ -60,13 +67,13 @@ fn an_answer_given_before_is_asked_for_once_more_and_counts_if_nothing_better_co
     );
     let mut better = conversation.clone();
     feed(&mut better, &call, said("{\"n\": 2}"));
-    assert_eq!(ended(&better, &call), Ending::Output(JsonText::of(&json!({"n": 2}))));
+    assert_eq!(output(&better, &call), json!({"n": 2}));
     let mut worse = conversation.clone();
     worse.feed(&about(&call), said("no number"));
-    assert_eq!(ended(&worse, &call), Ending::Output(JsonText::of(&json!({"n": 1}))), "paid work is not lost");
+    assert_eq!(output(&worse, &call), json!({"n": 1}), "paid work is not lost");
     let mut gone = conversation;
     gone.feed(&about(&call), Err(Failure::new(Class::Refused, "no")));
-    assert_eq!(ended(&gone, &call), Ending::Output(JsonText::of(&json!({"n": 1}))));
+    assert_eq!(output(&gone, &call), json!({"n": 1}));
 }
 
 #[test]
@@ -78,7 +85,7 @@ fn a_conversation_that_goes_on_elsewhere_has_heard_what_it_had_heard() {
     live.feed(&premise, wants(&[("s__look", json!({}))]));
     let pieces = vec![live.take_delta(&premise).piece];
     let mut again = Conversation::resume(&premise, &[], &pieces).unwrap();
-    again.feed_results(&premise, vec![gave("x".into())]);
+    again.feed_results(&premise, vec![gave("x")]);
     again.listen(&premise, &words(&["first", "second"]));
     let all = texts(&again).concat();
     assert_eq!((all.matches("first").count(), all.matches("second").count()), (1, 1), "{all}");
