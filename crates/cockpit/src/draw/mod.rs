@@ -104,9 +104,7 @@ fn keys(cockpit: &Cockpit) -> &'static str {
         Place::Runs => " enter open  a answer  s stop  r resume  g guide goal  j/k move  ? help  q quit",
         Place::Inbox => " enter answer  j/k move  1 runs  3 capacity  ? help  q quit",
         Place::Capacity => " j/k move  1 runs  2 inbox  ? help  q quit",
-        Place::Run(_) => {
-            " enter open  f filter  / search  a answer  g guide  R retry  s stop  ? help  q"
-        }
+        Place::Run(_) => " enter open  f filter  / search  a answer  g guide  R retry  s stop  ? help  q",
         Place::Task(..) => " f follow  j/k scroll  a answer  g guide  R retry  s stop  ? help  q",
     }
 }
