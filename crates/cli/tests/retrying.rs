@@ -70,7 +70,7 @@ fn a_member_of_a_group_is_done_again_alone() {
 #[test]
 fn a_failed_task_is_tried_again_and_what_ended_well_is_not() {
     let world = World::with_workflow(
-        "workflow: {name: two}\nagents:\n  - {name: a, type: script, on_unknown: retry, command: sh, args: [-c, 'echo a >>log; test -e a-may'], output: {ok: {type: boolean}}}\n  - {name: c, type: script, on_unknown: retry, command: sh, args: [-c, 'echo c >>log']}\n",
+        "workflow: {name: two}\nagents:\n  - {name: a, type: script, on_unknown: retry, command: sh, args: [-c, 'echo a >>log; test -e a-may'], output: {ok: {type: boolean}}}\n  - {name: c, type: script, on_unknown: retry, command: sh, args: [-c, 'echo c >>log']}\n  - {name: d, type: set, needs: [c], value: '1'}\n",
     );
     world.convoke(&["run", "w.yaml"]).exits(1);
     let run = world.run();

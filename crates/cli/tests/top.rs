@@ -174,8 +174,7 @@ fn one_damaged_journal_is_a_line_and_the_rest_goes_on() {
     world.convoke(&["run", "w.yaml", "--no-interactive"]).exits(5);
     let Some(terminal) = Terminal::start(&world, "top") else { return };
     terminal.until_shown("inbox (1)");
-    let shown = terminal.until_shown("gated");
-    assert!(shown.contains(&run[..8]), "{shown}");
+    terminal.until_shown("gated");
     terminal.keys(&["j", "Enter"]);
     until("why it cannot be read is said", || {
         let shown = terminal.shown();

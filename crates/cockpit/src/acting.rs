@@ -22,6 +22,22 @@ pub(crate) fn key(cockpit: &mut Cockpit, key: Key) -> Vec<Effect> {
     }
 }
 
+/// Takes a text that was pasted. Its line breaks hand nothing in.
+pub(crate) fn paste(cockpit: &mut Cockpit, text: &str) {
+    let line = match &mut cockpit.overlay {
+        Some(Overlay::Typing(_, line)) => Some(line),
+        Some(Overlay::Question(answering)) => answering.typed.as_mut(),
+        _ => None,
+    };
+    match line {
+        Some(line) => {
+            let typed = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+            typed.for_each(|c| _ = line.take(Key::Char(c)));
+        }
+        None => cockpit.say(false, "a pasted text is taken only where words are typed"),
+    }
+}
+
 fn over(cockpit: &mut Cockpit, overlay: Overlay, key: Key) -> Vec<Effect> {
     match overlay {
         // Any key takes the help away, and does nothing else.

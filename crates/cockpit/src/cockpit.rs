@@ -13,6 +13,8 @@ use convoke_model::{RunId, TaskId, Timestamp};
 pub enum Input {
     /// A key.
     Key(Key),
+    /// A text that was pasted: it is typed where words are typed, and is no keys anywhere else.
+    Paste(String),
     /// The time.
     Tick(Timestamp),
     /// A new look at all runs.
@@ -191,6 +193,7 @@ impl Cockpit {
     pub fn step(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Key(key) => return acting::key(self, key),
+            Input::Paste(text) => acting::paste(self, &text),
             Input::Tick(now) => self.now = self.now.max(now),
             Input::Runs(seen) => self.take_runs(seen),
             Input::Run(seen) => self.take_run(*seen),

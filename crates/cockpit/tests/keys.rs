@@ -135,8 +135,9 @@ fn stop_resume_and_retry_are_asked_about_first() {
     assert_eq!(press(&mut cockpit, "y"), [retry(true)]);
 
     let mut cockpit = at_task(true, 2);
-    assert_eq!(press(&mut cockpit, "Ry"), []);
+    assert_eq!(press(&mut cockpit, "R"), []);
     assert!(cockpit.message().is_some());
+    assert_eq!(press(&mut cockpit, "y"), []);
 }
 
 #[test]
@@ -225,4 +226,18 @@ fn tasks_are_narrowed_by_standing_and_by_word() {
     );
     key(&mut cockpit, Key::Escape);
     assert!(screen(&mut cockpit, 80, 24).contains("5 tasks"));
+}
+
+#[test]
+fn a_pasted_text_is_words_and_no_keys() {
+    let mut cockpit = at_runs();
+    later(&mut cockpit, 5_000);
+    assert_eq!(cockpit.step(Input::Paste("Sy\nja\n".to_owned())), []);
+    assert!(cockpit.message().unwrap().contains("pasted") && cockpit.place() == &Place::Runs);
+    press(&mut cockpit, "g");
+    cockpit.step(Input::Paste("two\nlines\n".to_owned()));
+    assert_eq!(
+        key(&mut cockpit, Key::Enter),
+        [Effect::Guide { run: run("a"), task: None, text: "two lines".to_owned() }]
+    );
 }

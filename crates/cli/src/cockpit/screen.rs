@@ -8,7 +8,9 @@ use convoke_cockpit::draw::{Theme, draw};
 use convoke_cockpit::{Cockpit, Input, Key};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, read};
+use ratatui::crossterm::event::{
+    DisableBracketedPaste, EnableBracketedPaste, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, read,
+};
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
@@ -37,7 +39,7 @@ impl Screen {
     pub fn open() -> io::Result<Screen> {
         enable_raw_mode()?;
         let opened = (|| {
-            execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
+            execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
             Terminal::new(CrosstermBackend::new(io::stdout()))
         })();
         match opened {
@@ -63,7 +65,7 @@ impl Drop for Screen {
 
 fn give_back() {
     disable_raw_mode().ok();
-    execute!(io::stdout(), cursor::Show, LeaveAlternateScreen).ok();
+    execute!(io::stdout(), DisableBracketedPaste, cursor::Show, LeaveAlternateScreen).ok();
 }
 
 /// Sends keys from a thread of its own, which ends with the terminal or with the program.
@@ -75,6 +77,7 @@ pub(super) fn keys(sender: Sender<Happened>) -> io::Result<()> {
                     Some(key) => Happened::Input(Input::Key(key)),
                     None => continue,
                 },
+                Ok(Event::Paste(text)) => Happened::Input(Input::Paste(text)),
                 Ok(Event::Resize(..)) => Happened::Resized,
                 Ok(_) => continue,
                 Err(_) => Happened::Ended,

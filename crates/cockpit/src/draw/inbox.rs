@@ -67,7 +67,8 @@ fn preview(frame: &mut Frame<'_>, area: Rect, asked: &Asked, theme: Theme) {
     );
     for choice in &asked.options {
         let then = choice.then.as_ref().map(|then| format!(": {then}")).unwrap_or_default();
-        lines.push((text::one_line(&format!("  [{}]{then}", choice.label)), theme.strong()));
+        let words = text::one_line(&format!("[{}]{then}", choice.label));
+        lines.push((format!("  {words}"), theme.strong()));
     }
     let room = usize::from(area.height.saturating_sub(1));
     let cut = lines.len() > room;

@@ -68,10 +68,13 @@ fn head(frame: &mut Frame<'_>, area: Rect, cockpit: &Cockpit, theme: Theme) {
         Span::styled(" 3 capacity ", at(&Place::Capacity)),
         Span::styled(format!("  {live} live"), theme.dim()),
     ]);
-    let right = format!("{} {}Z ", text::tail(&text::plain(&cockpit.state), 24), words::clock(cockpit.now));
+    let clock = format!("{}Z ", words::clock(cockpit.now));
+    let right = format!("{} {clock}", text::tail(&text::plain(&cockpit.state), 24));
     let width = left.width() as u16;
     frame.buffer_mut().set_line(area.x, area.y, &left, area.width);
-    text::put_right(frame, Rect { height: 1, ..area }, width, &right, theme.dim());
+    let line = Rect { height: 1, ..area };
+    let whole = usize::from(width) + right.chars().count() < usize::from(area.width);
+    text::put_right(frame, line, width, if whole { &right } else { &clock }, theme.dim());
 }
 
 fn at_root(cockpit: &Cockpit) -> &Place {
@@ -101,9 +104,7 @@ fn keys(cockpit: &Cockpit) -> &'static str {
         Place::Runs => " enter open  a answer  s stop  r resume  g guide goal  j/k move  ? help  q quit",
         Place::Inbox => " enter answer  j/k move  1 runs  3 capacity  ? help  q quit",
         Place::Capacity => " j/k move  1 runs  2 inbox  ? help  q quit",
-        Place::Run(_) => {
-            " enter open  f filter  / search  a answer  g guide  R retry  s stop  r resume  q back"
-        }
-        Place::Task(..) => " f follow  j/k scroll  a answer  g guide  R retry  s stop  ? help  q back",
+        Place::Run(_) => " enter open  f filter  / search  a answer  g guide  R retry  s stop  ? help  q",
+        Place::Task(..) => " f follow  j/k scroll  a answer  g guide  R retry  s stop  ? help  q",
     }
 }

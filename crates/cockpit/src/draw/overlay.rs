@@ -13,14 +13,14 @@ use ratatui::widgets::{Block, Clear};
 const HELP: &str = "\
 1 2 3      runs, inbox, capacity
 enter      open what is chosen; in the inbox: answer it
-q esc      back; on a list of the first line: leave
+q esc      back; on runs, inbox and capacity q leaves
 j k        move; page up and down, home, end too
 
 a          answer what the chosen run or task asks
 s  S       stop the run: attempts finish first; S: at once
 r          go on with a run, as a process of its own
 R          do the chosen task again, and what followed from it
-g          say something to the chosen task's agent, or to the goal of the run
+g          say something to the chosen task's agent, or to the run's goal
 f          of a run: all, open, running, failed, waiting tasks
            of a task: follow its growing end, or stop following
 /          tasks with a word in their name

@@ -70,7 +70,13 @@ pub struct TaskRowBody {
 
 impl TaskRowBody {
     /// Of a row, and of what its task was heard to do; where no process drives the run, nothing runs.
-    pub(crate) fn of(picture: &Picture, place: usize, row: &Row, live: bool, heard: Option<&Heard>) -> TaskRowBody {
+    pub(crate) fn of(
+        picture: &Picture,
+        place: usize,
+        row: &Row,
+        live: bool,
+        heard: Option<&Heard>,
+    ) -> TaskRowBody {
         let (task, state) = (&row.task, &picture.state);
         let standing = match row.standing {
             Standing::Running if !live && row.attempts > 0 => Standing::Interrupted,

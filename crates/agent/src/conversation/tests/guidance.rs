@@ -7,6 +7,13 @@ fn texts(conversation: &Conversation) -> Vec<String> {
     conversation.transcript.messages().iter().map(|message| message.text.clone()).collect()
 }
 
+fn output(conversation: &Conversation, call: &AgentCall) -> Value {
+    match ended(conversation, call) {
+        Ending::Output(output) => output.value(),
+        Ending::Failed(failure) => panic!("it failed: {failure:?}"),
+    }
+}
+
 fn words(said: &[&str]) -> Vec<String> {
     said.iter().map(|text| (*text).to_owned()).collect()
 }
@@ -60,13 +67,13 @@ fn an_answer_given_before_is_asked_for_once_more_and_counts_if_nothing_better_co
     );
     let mut better = conversation.clone();
     feed(&mut better, &call, said("{\"n\": 2}"));
-    assert_eq!(ended(&better, &call), Ending::Output(JsonText::of(&json!({"n": 2}))));
+    assert_eq!(output(&better, &call), json!({"n": 2}));
     let mut worse = conversation.clone();
     worse.feed(&about(&call), said("no number"));
-    assert_eq!(ended(&worse, &call), Ending::Output(JsonText::of(&json!({"n": 1}))), "paid work is not lost");
+    assert_eq!(output(&worse, &call), json!({"n": 1}), "paid work is not lost");
     let mut gone = conversation;
     gone.feed(&about(&call), Err(Failure::new(Class::Refused, "no")));
-    assert_eq!(ended(&gone, &call), Ending::Output(JsonText::of(&json!({"n": 1}))));
+    assert_eq!(output(&gone, &call), json!({"n": 1}));
 }
 
 #[test]
