@@ -26,6 +26,7 @@ pub use api::description;
 pub use error::ServeError;
 pub use front::Server;
 pub use host::{
-    Answering, Finding, Given, Host, Launch, Refusal, RefusalKind, StartOptions, Subject, WorkflowFile,
-    WorkflowInput, SparqlAnswer};
+    Answering, Finding, Given, Host, Launch, Refusal, RefusalKind, SparqlAnswer, StartOptions, Subject,
+    WorkflowFile, WorkflowInput,
+};
 pub use settings::{Metrics, Settings, Tls};
