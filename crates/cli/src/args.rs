@@ -33,8 +33,8 @@ pub use inspecting::{
 };
 #[cfg(feature = "knowledge")]
 pub use knowledge::{
-    AskArgs, GraphFormat, KnowledgeCommand, KnowledgeExportArgs, OrgCheckArgs, OrgCommand, OrgPlanArgs, OrgShowArgs,
-    QueryArgs, RebuildArgs, TableFormat,
+    AskArgs, GraphFormat, KnowledgeCommand, KnowledgeExportArgs, OrgCheckArgs, OrgCommand, OrgPlanArgs,
+    OrgShowArgs, QueryArgs, RebuildArgs, TableFormat,
 };
 pub use policy::{PolicyArgs, PolicyCheckArgs, PolicyCommand};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};

@@ -2,6 +2,7 @@
 
 use crate::compiling;
 use crate::config::Config;
+use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::organisation;
@@ -44,8 +45,18 @@ impl Subject {
             let (text, found) = organisation::manifest(words, &given, down)?;
             return Ok(Subject { given, found, ..Subject::made_as(file, text) });
         }
+        if down {
+            let failure = CommandFailure::new(Exit::Usage, "--down is about superiors and their reports");
+            return Err(failure.hint("it goes with org:FILE or org:FILE#DEPARTMENT"));
+        }
         let Some(name) = file.to_str().and_then(|text| text.strip_prefix(PREFIX)) else {
-            return Ok(Subject { file: file.to_owned(), made: None, given, bare: BareNames::Nowhere, found: Vec::new() });
+            return Ok(Subject {
+                file: file.to_owned(),
+                made: None,
+                given,
+                bare: BareNames::Nowhere,
+                found: Vec::new(),
+            });
         };
         match presets::find(name)? {
             Found::File { path, .. } => {
@@ -67,7 +78,13 @@ impl Subject {
     }
 
     fn made_as(file: &Path, text: String) -> Subject {
-        Subject { file: file.to_owned(), made: Some(text), given: Vec::new(), bare: BareNames::Nowhere, found: Vec::new() }
+        Subject {
+            file: file.to_owned(),
+            made: Some(text),
+            given: Vec::new(),
+            bare: BareNames::Nowhere,
+            found: Vec::new(),
+        }
     }
 
     /// Compiles it.
@@ -126,7 +143,7 @@ fn make(preset: &Preset, given: &[(String, GivenInput)]) -> Result<Made, Command
     let values = check_declared(&preset.declared(), given).map_err(|errors| inputs::refused(&errors))?;
     preset.manifest(&values, &Disk::here()).map_err(|why| {
         let words = format!("preset `{}`: {why}", preset.name);
-        CommandFailure::new(crate::exit::Exit::Refused, words)
+        CommandFailure::new(Exit::Refused, words)
             .hint(format!("`convoke presets {}` says what it takes", preset.name))
     })
 }

@@ -11,14 +11,22 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 const MANIFEST: &str = "query: Where is the CANARY-QUERY?\nagents:\n  - {id: scout, role: market analyst, partitions: workflow.input.topics}\n\
-    \x20 - {id: law, role: lawyer}\n  - {id: head, role: head of it, depends_on: [scout, law]}\nsynthesis: {strategy: hierarchical}\n\
+    \x20 - {id: law, role: lawyer}\n  - {id: head, role: head of it, depends_on: [scout, {agent: law, requires: any}]}\nsynthesis: {strategy: hierarchical}\n\
     inputs: {topics: {type: array}}\nname: market\n";
 
 fn with_a_run() -> World {
     let world = World::new();
     world.write("m.yaml", MANIFEST);
     world.write("r.yaml", "replies:\n  law: {fail: refused, message: CANARY-MESSAGE}\ndefault: [a position with CANARY-OUTPUT in it]\n");
-    let args = ["run", "m.yaml", "--replies", "r.yaml", "-i", "topics=[\"CANARY-ITEM\", \"other\"]", "--allow-partial"];
+    let args = [
+        "run",
+        "m.yaml",
+        "--replies",
+        "r.yaml",
+        "-i",
+        "topics=[\"CANARY-ITEM\", \"other\"]",
+        "--allow-partial",
+    ];
     let said = world.run(&args);
     assert_eq!(said.code, 0, "{}", said.stderr);
     world
@@ -63,7 +71,10 @@ fn no_value_of_a_run_is_in_its_graph_unless_it_is_asked_for() {
     assert!(!said.stdout.contains("CANARY"), "{}", said.stdout);
     assert_eq!(world.run(&["knowledge", "rebuild", "--contents"]).code, 0);
     let said = world.run(&["knowledge", "query", all, "--format", "csv"]).stdout;
-    assert!(["CANARY-OUTPUT", "CANARY-MESSAGE", "CANARY-ITEM"].iter().all(|word| said.contains(word)), "{said}");
+    assert!(
+        ["CANARY-OUTPUT", "CANARY-MESSAGE", "CANARY-ITEM"].iter().all(|word| said.contains(word)),
+        "{said}"
+    );
     assert_eq!(world.run(&["knowledge", "rebuild"]).code, 0);
     assert!(!world.run(&["knowledge", "query", all, "--format", "csv"]).stdout.contains("CANARY"));
 }
@@ -71,7 +82,13 @@ fn no_value_of_a_run_is_in_its_graph_unless_it_is_asked_for() {
 #[test]
 fn a_run_that_is_pruned_leaves_the_graph() {
     let world = with_a_run();
-    let count = |world: &World| world.run(&["knowledge", "query", "SELECT ?r { ?r a cv:ParallelExecution }", "--format", "csv"]).stdout.lines().count();
+    let count = |world: &World| {
+        world
+            .run(&["knowledge", "query", "SELECT ?r { ?r a cv:ParallelExecution }", "--format", "csv"])
+            .stdout
+            .lines()
+            .count()
+    };
     assert_eq!(count(&world), 2);
     let said = world.run(&["prune", "--keep-last", "0"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
@@ -81,13 +98,17 @@ fn a_run_that_is_pruned_leaves_the_graph() {
 #[test]
 fn a_graph_is_exported_in_the_formats_of_others() {
     let world = with_a_run();
-    for (format, wanted) in [("ttl", "@prefix cv:"), ("nq", "<urn:convoke:journal:"), ("jsonld", "\"@graph\"")] {
+    for (format, wanted) in
+        [("ttl", "@prefix cv:"), ("nq", "<urn:convoke:journal:"), ("jsonld", "\"@graph\"")]
+    {
         let said = world.run(&["knowledge", "export", "last", "--format", format]);
         assert!(said.code == 0 && said.stdout.contains(wanted), "{format}: {} {}", said.stdout, said.stderr);
     }
-    let said = world.run(&["knowledge", "export", "last", "--format", "ro-crate", "-o", "crate", "--contents"]);
+    let said =
+        world.run(&["knowledge", "export", "last", "--format", "ro-crate", "-o", "crate", "--contents"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    let metadata: Value = serde_json::from_slice(&std::fs::read(world.path("crate/ro-crate-metadata.json")).unwrap()).unwrap();
+    let metadata: Value =
+        serde_json::from_slice(&std::fs::read(world.path("crate/ro-crate-metadata.json")).unwrap()).unwrap();
     let graph = metadata["@graph"].as_array().unwrap();
     for entry in graph.iter().filter(|entry| entry["@type"] == "File") {
         let path = entry["@id"].as_str().unwrap();
@@ -104,10 +125,13 @@ fn a_graph_is_exported_in_the_formats_of_others() {
 fn hostile_queries_end_within_their_limits() {
     let world = with_a_run();
     assert_eq!(world.run(&["knowledge", "rebuild"]).code, 0);
-    let deep = |sign: &str, end: &str| format!("SELECT * {{ ?s ?p ?o FILTER({}true{}) }}", sign.repeat(7000), end.repeat(7000));
+    let deep = |sign: &str, end: &str| {
+        format!("SELECT * {{ ?s ?p ?o FILTER({}true{}) }}", sign.repeat(7000), end.repeat(7000))
+    };
     let groups = format!("SELECT * {}?s ?p ?o{}", "{".repeat(3000), "}".repeat(3000));
     let optional = format!("SELECT * {{ {} ?s ?p ?o {} }}", "OPTIONAL { ".repeat(700), "}".repeat(700));
-    let doubling = (1..45).map(|n| format!("BIND(CONCAT(?x{}, ?x{}) AS ?x{n})", n - 1, n - 1)).collect::<String>();
+    let doubling =
+        (1..45).map(|n| format!("BIND(CONCAT(?x{}, ?x{}) AS ?x{n})", n - 1, n - 1)).collect::<String>();
     let doubling = format!("SELECT (STRLEN(?x44) AS ?n) {{ BIND(\"0123456789\" AS ?x0) {doubling} }}");
     let hostile = [
         "SELECT * { SERVICE <http://evil.example/sparql> { ?s ?p ?o } }",
@@ -149,7 +173,8 @@ fn hostile_queries_end_within_their_limits() {
 fn damaged_queries_are_refused_or_answered() {
     let world = with_a_run();
     assert_eq!(world.run(&["knowledge", "rebuild"]).code, 0);
-    let count = std::env::var("CONVOKE_QUERY_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
+    let count =
+        std::env::var("CONVOKE_QUERY_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let seeds = [
         "SELECT ?t (COUNT(?a) AS ?n) WHERE { ?a cv:attemptOf ?t ; cv:status cv:Failed . OPTIONAL { ?t cv:taskId ?i } } GROUP BY ?t ORDER BY DESC(?n) LIMIT 5",
         "CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } FILTER(REGEX(STR(?o), \"a.b\", \"i\")) }",
@@ -164,7 +189,10 @@ fn damaged_queries_are_refused_or_answered() {
             let at = random.below(query.len() as u64) as usize;
             match random.below(3) {
                 0 => drop(query.remove(at)),
-                1 => query.insert(at, ['{', '}', '(', '*', '"', '?', '+', '<', ' ', '!'][random.below(10) as usize]),
+                1 => query.insert(
+                    at,
+                    ['{', '}', '(', '*', '"', '?', '+', '<', ' ', '!'][random.below(10) as usize],
+                ),
                 _ => {
                     let to = random.below(query.len() as u64) as usize;
                     query.swap(at, to);
@@ -190,7 +218,11 @@ fn an_agent_asks_the_graph_of_its_own_run() {
         "workflow: {name: w, entry_point: first}\nagents:\n  - {name: first, prompt: Begin, routes: [{to: asker}]}\n\
          \x20 - {name: asker, tools: [knowledge_query], prompt: What was done?, routes: [{to: $end}]}\n",
     );
-    let ask = |query: &str, scope: &str| format!("{{tool_calls: [{{name: convoke__knowledge_query, arguments: {{query: '{query}', scope: {scope}}}}}]}}");
+    let ask = |query: &str, scope: &str| {
+        format!(
+            "{{tool_calls: [{{name: convoke__knowledge_query, arguments: {{query: '{query}', scope: {scope}}}}}]}}"
+        )
+    };
     let replies = [
         ask("SELECT ?i { ?t cv:taskId ?i ; cv:status cv:Succeeded }", "run"),
         ask("SELECT (COUNT(?r) AS ?n) { ?r a cv:ParallelExecution }", "project"),
@@ -204,7 +236,10 @@ fn an_agent_asks_the_graph_of_its_own_run() {
     }
     let shown = world.run(&["show", "last", "asker", "--full"]).stdout;
     assert!(shown.contains("[[\"first\"]]"), "its own first task: {shown}");
-    assert!(shown.contains("[[2]]") && shown.contains("[[1]]"), "two runs in the folder, one of its own: {shown}");
+    assert!(
+        shown.contains("[[2]]") && shown.contains("[[1]]"),
+        "two runs in the folder, one of its own: {shown}"
+    );
     assert!(shown.contains("this is an update"), "{shown}");
 }
 
@@ -225,11 +260,14 @@ fn an_answer_is_shown_with_its_sources_and_its_citations_checked() {
     let shown = world.run(&["show", "last", "--sources"]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     assert!(shown.stdout.contains("citations: 4, 2 wrong"), "{}", shown.stdout);
-    let record: Value = serde_json::from_str(&world.run(&["show", "last", "--sources", "--format", "json"]).stdout).unwrap();
-    let verdicts: Vec<&str> = record["citations"].as_array().unwrap().iter().map(|one| one["verdict"].as_str().unwrap()).collect();
+    let record: Value =
+        serde_json::from_str(&world.run(&["show", "last", "--sources", "--format", "json"]).stdout).unwrap();
+    let verdicts: Vec<&str> =
+        record["citations"].as_array().unwrap().iter().map(|one| one["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["quote_found", "quote_missing", "unknown_source", "unchecked"]);
     // The merge has recorded the same.
-    let task: Value = serde_json::from_str(&world.run(&["show", "last", "synthesis", "--format", "json"]).stdout).unwrap();
+    let task: Value =
+        serde_json::from_str(&world.run(&["show", "last", "synthesis", "--format", "json"]).stdout).unwrap();
     let recorded = task["output"]["citations"].as_array().unwrap_or_else(|| panic!("{task}"));
     assert_eq!(recorded.iter().map(|one| one["verdict"].as_str().unwrap()).collect::<Vec<_>>(), verdicts);
 }
@@ -237,15 +275,18 @@ fn an_answer_is_shown_with_its_sources_and_its_citations_checked() {
 #[test]
 fn sparql_is_answered_over_http() {
     let world = crate::support::World::new();
-    world.write("w.yaml", "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: set, value: '1'}]\n");
+    world
+        .write("w.yaml", "workflow: {name: w, entry_point: a}\nagents: [{name: a, type: set, value: '1'}]\n");
     world.convoke(&["run", "w.yaml"]).exits(0);
     let served = crate::serving::Served::over(&world);
-    let found = served.get("/sparql?query=SELECT%20%3Fw%20%7B%20%3Fr%20cv%3Aworkflow%20%3Fw%20%7D").is(200).json();
+    let found =
+        served.get("/sparql?query=SELECT%20%3Fw%20%7B%20%3Fr%20cv%3Aworkflow%20%3Fw%20%7D").is(200).json();
     assert_eq!(found["results"]["bindings"][0]["w"]["value"], "w");
     let send = |kind: &str, accept: &str, body: &str| {
         let mut headers = served.honest();
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
-        headers.extend([("content-type".to_owned(), kind.to_owned()), ("accept".to_owned(), accept.to_owned())]);
+        headers
+            .extend([("content-type".to_owned(), kind.to_owned()), ("accept".to_owned(), accept.to_owned())]);
         served.send("POST", "/api/v1/sparql", &headers, body)
     };
     let csv = send("application/sparql-query", "text/csv", "SELECT ?w { ?r cv:workflow ?w }").is(200);

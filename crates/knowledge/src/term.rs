@@ -108,7 +108,8 @@ fn civil(days: i64) -> (i64, i64, i64) {
 /// The reverse of [`moment_text`]; `None` where the text is written otherwise.
 pub fn parse_moment(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
-    if !text.is_ascii() || bytes.len() < 20 || *bytes.last()? != b'Z' || bytes[4] != b'-' || bytes[10] != b'T' {
+    if !text.is_ascii() || bytes.len() < 20 || *bytes.last()? != b'Z' || bytes[4] != b'-' || bytes[10] != b'T'
+    {
         return None;
     }
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();

@@ -53,7 +53,9 @@ pub fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(byte as char),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                out.push(byte as char)
+            }
             _ => out.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -64,7 +66,9 @@ pub fn encode(text: &str) -> String {
 pub fn short(iri: &str) -> String {
     let known = PREFIXES.iter().find_map(|(prefix, space)| Some((prefix, iri.strip_prefix(space)?)));
     match known {
-        Some((prefix, local)) if !local.is_empty() && !local.contains(['/', '#']) => format!("{prefix}:{local}"),
+        Some((prefix, local)) if !local.is_empty() && !local.contains(['/', '#']) => {
+            format!("{prefix}:{local}")
+        }
         _ => format!("<{iri}>"),
     }
 }

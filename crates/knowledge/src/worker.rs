@@ -4,9 +4,9 @@
 //! worker limits its memory, may open nothing but the folder of the graph, reaches no network, and ends itself when a query's time is
 //! over and the evaluator did not notice. It speaks lines of JSON over its standard streams: a [`Question`] in, an answer out.
 
+use crate::Error;
 use crate::ask::{Answer, Question, answer};
 use crate::store::Store;
-use crate::Error;
 use landlock::{Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};

@@ -38,8 +38,14 @@ const QUESTIONS: [(&str, &str); 8] = [
         "one run",
         "SELECT ?t ?s ?d ?m { ?x cv:inExecution <urn:convoke:run:r3> ; cv:taskId ?t ; cv:status ?s ; cv:durationMicros ?d . OPTIONAL { ?x cv:askedModel ?m } } ORDER BY DESC(?d)",
     ),
-    ("critical steps", "SELECT ?r ?t ?d { ?x cv:criticalStep ?s ; cv:durationMicros ?d ; cv:inExecution ?r ; cv:taskId ?t } ORDER BY DESC(?d) LIMIT 10"),
-    ("tasks by graph", "SELECT ?g (COUNT(?t) AS ?n) { GRAPH ?g { ?t a cv:Task } } GROUP BY ?g ORDER BY DESC(?n) LIMIT 5"),
+    (
+        "critical steps",
+        "SELECT ?r ?t ?d { ?x cv:criticalStep ?s ; cv:durationMicros ?d ; cv:inExecution ?r ; cv:taskId ?t } ORDER BY DESC(?d) LIMIT 10",
+    ),
+    (
+        "tasks by graph",
+        "SELECT ?g (COUNT(?t) AS ?n) { GRAPH ?g { ?t a cv:Task } } GROUP BY ?g ORDER BY DESC(?n) LIMIT 5",
+    ),
 ];
 
 fn plan() -> convoke_plan::Plan {
@@ -47,14 +53,18 @@ fn plan() -> convoke_plan::Plan {
         .map(|n| format!("  - {{id: w{n}, role: worker {}, model: 'openai:m{}'}}\n", n % 40, n % 12))
         .collect();
     let needs: Vec<String> = (0..AGENTS).map(|n| format!("w{n}")).collect();
-    let text = format!("agents:\n{agents}  - {{id: head, depends_on: [{}]}}\nquery: q\nsynthesis: {{of: [head]}}\n", needs.join(", "));
+    let text = format!(
+        "agents:\n{agents}  - {{id: head, depends_on: [{}]}}\nquery: q\nsynthesis: {{of: [head]}}\n",
+        needs.join(", ")
+    );
     (*plan_of(&text, &[])).clone()
 }
 
 fn events(run: u64, random: &mut Random) -> Vec<Stamped> {
     let mut at = run * 20_000_000_000;
     let mut all = Vec::new();
-    let mut put = |at: u64, event: Event| all.push(Stamped { seq: all.len() as u64 + 1, at: Timestamp(at), event });
+    let mut put =
+        |at: u64, event: Event| all.push(Stamped { seq: all.len() as u64 + 1, at: Timestamp(at), event });
     let mut first = started();
     if let Event::RunStarted(started) = &mut first {
         started.run = RunId(format!("r{run}").into());
@@ -62,7 +72,13 @@ fn events(run: u64, random: &mut Random) -> Vec<Stamped> {
     put(at, first);
     for name in (0..AGENTS).map(|n| format!("w{n}")).chain(["head".to_owned()]) {
         put(at, attempt(&name, 1));
-        let usage = Usage { calls: 1, input_tokens: 900, output_tokens: random.below(500), cost_micros: 1 + random.below(900), ..Usage::default() };
+        let usage = Usage {
+            calls: 1,
+            input_tokens: 900,
+            output_tokens: random.below(500),
+            cost_micros: 1 + random.below(900),
+            ..Usage::default()
+        };
         let task = TaskId(name.into());
         at += random.below(2_000_000);
         let mut number = 1;
@@ -72,7 +88,10 @@ fn events(run: u64, random: &mut Random) -> Vec<Stamped> {
             put(at, attempt(&task.0, 2));
             number = 2;
         }
-        let output = Payload::Inline(JsonText::of(&format!("{task} says {} about things that matter in run {run} and elsewhere", random.number())));
+        let output = Payload::Inline(JsonText::of(&format!(
+            "{task} says {} about things that matter in run {run} and elsewhere",
+            random.number()
+        )));
         put(at, Event::AttemptFinished { task, attempt: number, output, usage });
     }
     let output = Some(Payload::Inline(JsonText::of(&"the answer")));
@@ -82,7 +101,9 @@ fn events(run: u64, random: &mut Random) -> Vec<Stamped> {
 
 #[test]
 fn figures_of_usual_questions() {
-    let Some(wanted) = std::env::var("CONVOKE_QUADS").ok().and_then(|text| text.parse::<u64>().ok()) else { return };
+    let Some(wanted) = std::env::var("CONVOKE_QUADS").ok().and_then(|text| text.parse::<u64>().ok()) else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("graph.db");
     let (mut store, _) = Store::open(&path).unwrap();
@@ -95,9 +116,14 @@ fn figures_of_usual_questions() {
         let begin = Instant::now();
         let mut projector = Projector::new(&run, plan.clone(), Telling::default());
         let no_plans = |_: &Digest| None;
-        let changes = events(runs, &mut random).iter().flat_map(|event| projector.take(event, &no_plans)).collect::<Vec<_>>();
-        let added: Vec<Quad> =
-            changes.into_iter().flat_map(|change| if let Change::Add(quads) = change { quads } else { Vec::new() }).collect();
+        let changes = events(runs, &mut random)
+            .iter()
+            .flat_map(|event| projector.take(event, &no_plans))
+            .collect::<Vec<_>>();
+        let added: Vec<Quad> = changes
+            .into_iter()
+            .flat_map(|change| if let Change::Add(quads) = change { quads } else { Vec::new() })
+            .collect();
         store.in_one(|writing| writing.add(&added)).unwrap();
         ours += begin.elapsed();
         quads += added.len() as u64;
@@ -111,15 +137,40 @@ fn figures_of_usual_questions() {
     }
     drop(store);
     let size = std::fs::metadata(&path).unwrap().len();
-    println!("{quads} quads of {runs} runs, {} bytes each; written at {:.0} quads/s, theirs {:.0}",
-        size / quads, quads as f64 / ours.as_secs_f64(), quads as f64 / theirs.as_secs_f64());
-    let prefixes: String = convoke_knowledge::vocab::PREFIXES.iter().map(|(name, space)| format!("PREFIX {name}: <{space}> ")).collect();
+    println!(
+        "{quads} quads of {runs} runs, {} bytes each; written at {:.0} quads/s, theirs {:.0}",
+        size / quads,
+        quads as f64 / ours.as_secs_f64(),
+        quads as f64 / theirs.as_secs_f64()
+    );
+    let prefixes: String = convoke_knowledge::vocab::PREFIXES
+        .iter()
+        .map(|(name, space)| format!("PREFIX {name}: <{space}> "))
+        .collect();
     let connection = Store::reader(&path).unwrap();
     println!("{:<30} {:>10} {:>10} {:>7}", "ms, warm", "ours", "memory", "ratio");
     for (name, query) in QUESTIONS {
-        let ask = || answer(&connection, &Question { query: query.to_owned(), bounds: Bounds::PERSON, view: View::All, form: Form::Rows }).unwrap().rows;
+        let ask = || {
+            answer(
+                &connection,
+                &Question {
+                    query: query.to_owned(),
+                    bounds: Bounds::PERSON,
+                    view: View::All,
+                    form: Form::Rows,
+                },
+            )
+            .unwrap()
+            .rows
+        };
         let text = format!("{prefixes}{query}");
-        let other = || match SparqlEvaluator::new().parse_query(&text).unwrap().on_store(&memory).execute().unwrap() {
+        let other = || match SparqlEvaluator::new()
+            .parse_query(&text)
+            .unwrap()
+            .on_store(&memory)
+            .execute()
+            .unwrap()
+        {
             QueryResults::Solutions(solutions) => solutions.map(|row| row.unwrap()).count(),
             _ => unreachable!("all of them select"),
         };

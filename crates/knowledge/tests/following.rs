@@ -74,14 +74,17 @@ fn a_run_that_is_opened_again_takes_its_end_back() {
         let mut journal = place.journal(&run, first.plan());
         append(&mut journal, &before);
         place.update();
-        let mut again = World::resumed(first.plan().clone(), 3, first.commits.clone(), &first, script(seed + 1000));
+        let mut again =
+            World::resumed(first.plan().clone(), 3, first.commits.clone(), &first, script(seed + 1000));
         again.finish();
         let events = named(again.events().cloned(), &run);
         append(&mut journal, &events[before.len()..]);
         place.update();
         let graph = place.graph(&run);
         assert_eq!(graph, expected(&run, again.plan(), &events), "seed {seed}");
-        let ends = graph.iter().filter(|quad| quad.contains(&format!("run:{run}> <https://w3id.org/convoke#status>")));
+        let ends = graph
+            .iter()
+            .filter(|quad| quad.contains(&format!("run:{run}> <https://w3id.org/convoke#status>")));
         assert_eq!(ends.count(), 1, "one end, not two");
         reopened += 1;
     }
@@ -107,7 +110,11 @@ fn a_run_that_is_removed_takes_its_graph_and_its_words_along() {
     for file in std::fs::read_dir(update::folder(&place.state)).unwrap().flatten() {
         if file.path().extension().is_some_and(|ending| ending == "db") {
             let bytes = std::fs::read(file.path()).unwrap();
-            assert!(!bytes.windows(name.len()).any(|part| part == name.as_bytes()), "{:?} still names it", file.path());
+            assert!(
+                !bytes.windows(name.len()).any(|part| part == name.as_bytes()),
+                "{:?} still names it",
+                file.path()
+            );
         }
     }
 }

@@ -33,7 +33,11 @@ pub fn world(workflow: usize, seed: u64) -> World {
 }
 
 fn inputs(workflow: usize) -> serde_json::Value {
-    if workflow % WORKFLOWS.len() == 2 { json!({"items": ["canary-item-one", "canary-item-two", "canary-item-three"]}) } else { json!({}) }
+    if workflow % WORKFLOWS.len() == 2 {
+        json!({"items": ["canary-item-one", "canary-item-two", "canary-item-three"]})
+    } else {
+        json!({})
+    }
 }
 
 /// Every answer has a canary in it; one in five attempts fails.
@@ -44,7 +48,10 @@ pub fn script(seed: u64) -> Box<dyn FnMut(&Assignment) -> Behaviour> {
         match random.below(10) {
             0 => Behaviour::fails(takes, Class::Fatal),
             1 => Behaviour::fails(takes, Class::Transient),
-            _ => Behaviour::gives(takes, json!({"result": format!("canary-output {} that is long enough to be named by its digest", seed)})),
+            _ => Behaviour::gives(
+                takes,
+                json!({"result": format!("canary-output {} that is long enough to be named by its digest", seed)}),
+            ),
         }
     })
 }

@@ -43,7 +43,11 @@ fn slot(random: &mut Random, kind: &str, names: &[&str]) -> String {
 
 fn triple(random: &mut Random) -> String {
     let path = ["", "", "", "+", "*", "?"][random.below(6) as usize];
-    let predicate = if path.is_empty() { slot(random, "p", &["p", "q"]) } else { format!("{}{path}", node("p", random.below(4))) };
+    let predicate = if path.is_empty() {
+        slot(random, "p", &["p", "q"])
+    } else {
+        format!("{}{path}", node("p", random.below(4)))
+    };
     let object = match random.below(6) {
         0 => random.below(5).to_string(),
         1 => format!("\"text {}\"", random.below(4)),
@@ -88,8 +92,10 @@ fn theirs(store: &oxigraph::store::Store, query: &str) -> Vec<String> {
         QueryResults::Solutions(solutions) => solutions
             .map(|solution| {
                 let solution = solution.unwrap();
-                let mut cells: Vec<String> =
-                    solution.iter().map(|(name, term)| format!("{}={}", name.as_str(), plain(term))).collect();
+                let mut cells: Vec<String> = solution
+                    .iter()
+                    .map(|(name, term)| format!("{}={}", name.as_str(), plain(term)))
+                    .collect();
                 cells.sort();
                 cells.join(" ")
             })
@@ -161,7 +167,10 @@ fn generated_queries_are_answered_as_by_a_store_in_memory() {
             }
         }
     }
-    assert!(asked > 2 * refused && with_rows > asked / 3, "asked {asked}, refused {refused}, with rows {with_rows}");
+    assert!(
+        asked > 2 * refused && with_rows > asked / 3,
+        "asked {asked}, refused {refused}, with rows {with_rows}"
+    );
 }
 
 #[test]

@@ -89,8 +89,12 @@ fn judged(marks: Vec<String>, sources: Vec<usize>, claim: &str, texts: &[&str]) 
         (false, true) => Verdict::QuoteFound,
     };
     // The quotation that is missing says more than one that is there.
-    let shown = quotes.iter().find(|quote| !has(quote)).or_else(|| quotes.first()).map(|quote| (*quote).to_owned());
-    let excerpt = shown.as_ref().filter(|_| verdict == Verdict::QuoteFound).map(|quote| Digest::of(normal(quote).as_bytes()));
+    let shown =
+        quotes.iter().find(|quote| !has(quote)).or_else(|| quotes.first()).map(|quote| (*quote).to_owned());
+    let excerpt = shown
+        .as_ref()
+        .filter(|_| verdict == Verdict::QuoteFound)
+        .map(|quote| Digest::of(normal(quote).as_bytes()));
     let claim = claim.chars().take(LONGEST_CLAIM).collect();
     Citation { marks, sources, claim, quote: shown, excerpt, verdict }
 }
@@ -160,7 +164,9 @@ fn quotes(claim: &str) -> Vec<&str> {
     let mut rest = claim;
     while let Some((at, open)) = rest.char_indices().find(|(_, c)| pairs.iter().any(|(open, _)| open == c)) {
         let inside = &rest[at + open.len_utf8()..];
-        let closes = |c: char| pairs.iter().any(|(start, end)| *start == open && *end == c) || (open == '“' && c == '"');
+        let closes = |c: char| {
+            pairs.iter().any(|(start, end)| *start == open && *end == c) || (open == '“' && c == '"')
+        };
         let Some(end) = inside.find(closes) else { break };
         if inside[..end].chars().any(char::is_alphanumeric) {
             found.push(&inside[..end]);
@@ -189,7 +195,8 @@ fn normal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars().flat_map(char::to_lowercase) {
         match c {
-            '*' | '_' | '`' | '\\' | '"' | '“' | '”' | '«' | '»' | '„' | '\u{ad}' | '\u{200b}' | '\u{feff}' => {}
+            '*' | '_' | '`' | '\\' | '"' | '“' | '”' | '«' | '»' | '„' | '\u{ad}' | '\u{200b}'
+            | '\u{feff}' => {}
             '‘' | '’' | '‚' | '´' => out.push('\''),
             '‐' | '‑' | '‒' | '–' | '—' | '−' => out.push('-'),
             c if c.is_whitespace() => {
@@ -266,7 +273,10 @@ mod tests {
     fn a_paraphrase_is_unchecked_and_no_mark_is_no_citation() {
         assert_eq!(verdicts("Rents rise [S1]. See [1] and [note S1].", &["x"]), [Verdict::Unchecked]);
         assert_eq!(verdicts("Both say so [S1, S2].", &["x", "y"]), [Verdict::Unchecked]);
-        assert_eq!(verdicts("\"it is so\" [S1][S2].", &["x", "it is so"]), [Verdict::QuoteMissing, Verdict::QuoteFound]);
+        assert_eq!(
+            verdicts("\"it is so\" [S1][S2].", &["x", "it is so"]),
+            [Verdict::QuoteMissing, Verdict::QuoteFound]
+        );
         assert_eq!(verdicts("\"it is so\" [S1, S2].", &["x", "it is so"]), [Verdict::QuoteFound]);
     }
 

@@ -13,9 +13,9 @@ mod host;
 pub mod machine_capacity;
 mod network;
 pub mod programs;
+pub mod project;
 #[cfg(feature = "knowledge")]
 pub mod queries;
-pub mod project;
 pub mod resources;
 mod run_context;
 mod saying;

@@ -74,7 +74,10 @@ pub fn department_of(chart: &Chart, word: &str, file: &str) -> Result<String, Co
         return Ok(found.clone());
     }
     let names: Vec<&str> = chart.departments.keys().map(|iri| convoke_knowledge::vocab::local(iri)).collect();
-    let words = format!("`{file}` describes no department `{word}`; it has {}", plural(names.len() as u64, "department"));
+    let words = format!(
+        "`{file}` describes no department `{word}`; it has {}",
+        plural(names.len() as u64, "department")
+    );
     let failure = CommandFailure::new(Exit::Refused, words);
     Err(match nearest(word, names.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),

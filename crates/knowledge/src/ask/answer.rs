@@ -64,12 +64,15 @@ pub fn answer(connection: &Connection, question: &Question) -> Result<Answer, Er
     let run = || -> Result<Answer, Error> {
         let moment = connection.unchecked_transaction().map_err(database)?;
         let limits = Limits { quads: question.bounds.quads, until: Some(begin + time), terms: 1_000_000 };
-        let dataset = Dataset::new(connection, limits, allowed(connection, &question.view)?).map_err(database)?;
+        let dataset =
+            Dataset::new(connection, limits, allowed(connection, &question.view)?).map_err(database)?;
         let evaluator = QueryEvaluator::new().with_cancellation_token(token);
         let results = evaluator.prepare(&query).execute(dataset).map_err(stopped)?;
         let answer = match results {
             QueryResults::Boolean(value) => boolean(value, question.form),
-            QueryResults::Solutions(solutions) if question.form == Form::Rows => rows(solutions, &question.bounds),
+            QueryResults::Solutions(solutions) if question.form == Form::Rows => {
+                rows(solutions, &question.bounds)
+            }
             QueryResults::Solutions(solutions) => written(solutions, question),
             QueryResults::Graph(triples) => graph(triples, question),
         };
@@ -164,7 +167,9 @@ fn value_of(term: &Term) -> Value {
     let kind = literal.datatype().as_str().rsplit('#').next().unwrap_or_default();
     let number = |text: &str| serde_json::from_str::<Value>(text).ok().filter(Value::is_number);
     match kind {
-        "integer" | "decimal" | "double" | "float" => number(literal.value()).unwrap_or_else(|| json!(literal.value())),
+        "integer" | "decimal" | "double" | "float" => {
+            number(literal.value()).unwrap_or_else(|| json!(literal.value()))
+        }
         "boolean" => json!(literal.value() == "true"),
         _ => json!(literal.value()),
     }
@@ -182,7 +187,10 @@ fn written(solutions: QuerySolutionIter<'_>, question: &Question) -> Result<Answ
     let (mut rows, mut size, mut truncated) = (0, 0, false);
     for solution in solutions {
         let solution = solution.map_err(stopped)?;
-        size += solution.iter().map(|(name, term)| name.as_str().len() + term.to_string().len() + 16).sum::<usize>();
+        size += solution
+            .iter()
+            .map(|(name, term)| name.as_str().len() + term.to_string().len() + 16)
+            .sum::<usize>();
         if rows >= question.bounds.rows || size > question.bounds.bytes {
             truncated = true;
             break;
@@ -205,7 +213,9 @@ fn graph(triples: QueryTripleIter<'_>, question: &Question) -> Result<Answer, Er
         all.push(triple);
     }
     let (body, media) = match question.form {
-        Form::NTriples => (all.iter().map(|triple| format!("{triple} .\n")).collect(), "application/n-triples"),
+        Form::NTriples => {
+            (all.iter().map(|triple| format!("{triple} .\n")).collect(), "application/n-triples")
+        }
         _ => (export::turtle(&all)?, "text/turtle"),
     };
     Ok(Answer { body, media: media.into(), rows: all.len(), truncated })

@@ -25,8 +25,10 @@ pub struct Prepared {
 }
 
 const RUN: Parameter = Parameter { name: "run", about: "a run, as `convoke runs` lists it", default: None };
-const ROLE: Parameter = Parameter { name: "role", about: "a role, a step or a part of its name", default: None };
-const SINCE: Parameter = Parameter { name: "since", about: "the first day, as 2026-11-19", default: Some("0001-01-01") };
+const ROLE: Parameter =
+    Parameter { name: "role", about: "a role, a step or a part of its name", default: None };
+const SINCE: Parameter =
+    Parameter { name: "since", about: "the first day, as 2026-11-19", default: Some("0001-01-01") };
 const OTHER: Parameter = Parameter { name: "other", about: "the other run", default: None };
 const TEXT: Parameter = Parameter { name: "words", about: "words that a text must have", default: None };
 
@@ -43,14 +45,21 @@ pub fn find(name: &str) -> Option<&'static Prepared> {
 impl Prepared {
     /// The query with the values in it; the error names what is missing or unknown.
     pub fn query(&self, given: &[(String, String)]) -> Result<String, String> {
-        if let Some((name, _)) = given.iter().find(|(name, _)| !self.parameters.iter().any(|known| known.name == name)) {
+        if let Some((name, _)) =
+            given.iter().find(|(name, _)| !self.parameters.iter().any(|known| known.name == name))
+        {
             let known: Vec<&str> = self.parameters.iter().map(|known| known.name).collect();
-            let takes = if known.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", known.join(", ")) };
+            let takes = if known.is_empty() {
+                "it takes none".to_owned()
+            } else {
+                format!("it takes {}", known.join(", "))
+            };
             return Err(format!("question `{}` has no parameter `{name}`: {takes}", self.name));
         }
         let mut query = self.query.to_owned();
         for parameter in self.parameters {
-            let stated = given.iter().find(|(name, _)| name == parameter.name).map(|(_, value)| value.as_str());
+            let stated =
+                given.iter().find(|(name, _)| name == parameter.name).map(|(_, value)| value.as_str());
             let value = stated.or(parameter.default).ok_or_else(|| {
                 format!("question `{}` needs `{}`: {}", self.name, parameter.name, parameter.about)
             })?;
@@ -230,7 +239,8 @@ mod tests {
             let given: Vec<(String, String)> =
                 one.parameters.iter().map(|parameter| (parameter.name.to_owned(), "x".to_owned())).collect();
             let query = one.query(&given).unwrap();
-            super::super::refuse::checked(&query, &super::super::Bounds::AGENT).unwrap_or_else(|why| panic!("{}: {why}", one.name));
+            super::super::refuse::checked(&query, &super::super::Bounds::AGENT)
+                .unwrap_or_else(|why| panic!("{}: {why}", one.name));
         }
     }
 

@@ -22,12 +22,16 @@ pub(super) fn checked(text: &str, bounds: &Bounds) -> Result<Query, Error> {
         return refuse(format!("the query has {} bytes, more than {}", text.len(), bounds.text));
     }
     if is_deep(text) {
-        return refuse(format!("the query is nested too deeply: more than {OPEN_AT_ONCE} signs are open at once"));
+        return refuse(format!(
+            "the query is nested too deeply: more than {OPEN_AT_ONCE} signs are open at once"
+        ));
     }
     let query = match parse(text) {
         Ok(query) => query,
         Err(_) if is_update(text) => {
-            return refuse("this is an update: the graph is made from journals, and nothing else changes it".into());
+            return refuse(
+                "this is an update: the graph is made from journals, and nothing else changes it".into(),
+            );
         }
         Err(why) => return refuse(format!("not a SPARQL query: {why}")),
     };
@@ -101,7 +105,9 @@ fn look(pattern: &GraphPattern, depth: usize, bounds: &Bounds) -> Result<(), Err
         | LeftJoin { left, right, .. }
         | Union { left, right }
         | Minus { left, right }
-        | Lateral { left, right } => look(left, depth + 1, bounds).and_then(|()| look(right, depth + 1, bounds)),
+        | Lateral { left, right } => {
+            look(left, depth + 1, bounds).and_then(|()| look(right, depth + 1, bounds))
+        }
         Filter { inner, .. }
         | Graph { inner, .. }
         | Extend { inner, .. }
@@ -142,7 +148,9 @@ fn is_small(pattern: &Optimised) -> bool {
     match pattern {
         Optimised::Values { bindings, .. } => bindings.len() <= FEW,
         Optimised::Group { variables, .. } => variables.is_empty(),
-        Optimised::Extend { inner, .. } | Optimised::Filter { inner, .. } | Optimised::Project { inner, .. } => is_small(inner),
+        Optimised::Extend { inner, .. }
+        | Optimised::Filter { inner, .. }
+        | Optimised::Project { inner, .. } => is_small(inner),
         Optimised::Slice { length: Some(length), .. } => *length <= FEW,
         _ => false,
     }

@@ -61,7 +61,9 @@ const LANGUAGE: &str = "https://w3id.org/convoke#workflow-language";
 pub fn metadata(about: &RunCrate) -> Value {
     let action = format!("#run-{}", about.run);
     let profiles: Vec<Value> = PROFILES.iter().map(|(id, ..)| json!({"@id": id})).collect();
-    let files = || about.main.iter().chain(&about.sources).chain(&about.inputs).chain(&about.outputs).chain(&about.graph);
+    let files = || {
+        about.main.iter().chain(&about.sources).chain(&about.inputs).chain(&about.outputs).chain(&about.graph)
+    };
     let parts: Vec<Value> = files().map(|file| json!({"@id": file.path})).collect();
     let mut root = json!({
         "@id": "./", "@type": "Dataset", "name": format!("run {} of {}", about.run, about.workflow),

@@ -74,15 +74,8 @@ pub struct Server {
 }
 
 /// Properties of a role that go into the manifest as they are.
-pub(super) const WORDS: [&str; 7] = [
-    "task",
-    "systemPrompt",
-    "successCriteria",
-    "timeoutSeconds",
-    "maxRetries",
-    "maxTokens",
-    "budgetUsd",
-];
+pub(super) const WORDS: [&str; 7] =
+    ["task", "systemPrompt", "successCriteria", "timeoutSeconds", "maxRetries", "maxTokens", "budgetUsd"];
 
 /// What holds, by subject and predicate.
 struct Facts(HashMap<String, HashMap<String, BTreeSet<String>>>);
@@ -100,7 +93,12 @@ impl Facts {
                 Term::BlankNode(node) => node.into_string(),
                 Term::Literal(literal) => literal.value().to_owned(),
             };
-            facts.entry(subject).or_default().entry(triple.predicate.into_string()).or_default().insert(object);
+            facts
+                .entry(subject)
+                .or_default()
+                .entry(triple.predicate.into_string())
+                .or_default()
+                .insert(object);
         }
         Facts(facts)
     }
@@ -138,11 +136,20 @@ impl Chart {
     pub(super) fn of(reasoner: &Reasoner) -> Chart {
         let facts = Facts::of(reasoner);
         let company = facts.members("Company").into_iter().next();
-        let called = company.as_ref().map(|iri| facts.label(iri).unwrap_or_else(|| vocab::local(iri).to_owned()));
+        let called =
+            company.as_ref().map(|iri| facts.label(iri).unwrap_or_else(|| vocab::local(iri).to_owned()));
         let mut chart = Chart {
             name: called.unwrap_or_else(|| "organisation".to_owned()),
-            servers: facts.members("MCPServer").into_iter().map(|iri| (iri.clone(), server(&facts, &iri))).collect(),
-            departments: facts.members("Department").into_iter().map(|iri| (iri.clone(), department(&facts, &iri))).collect(),
+            servers: facts
+                .members("MCPServer")
+                .into_iter()
+                .map(|iri| (iri.clone(), server(&facts, &iri)))
+                .collect(),
+            departments: facts
+                .members("Department")
+                .into_iter()
+                .map(|iri| (iri.clone(), department(&facts, &iri)))
+                .collect(),
             company,
             ..Chart::default()
         };
@@ -157,7 +164,9 @@ impl Chart {
 
     /// Where no head is stated, the one role of a department whose superior is elsewhere is its head.
     fn assume_heads(&mut self) {
-        for (iri, department) in self.departments.iter_mut().filter(|(_, department)| department.head.is_none()) {
+        for (iri, department) in
+            self.departments.iter_mut().filter(|(_, department)| department.head.is_none())
+        {
             let inside = |role: &&Role| role.departments.contains(iri);
             let is_top = |role: &Role| {
                 !role.superiors.iter().any(|other| self.roles.get(other).is_some_and(|other| inside(&other)))
@@ -186,7 +195,10 @@ impl Chart {
     /// The role that a word stands for: its id, its IRI, the end of it, or what it is called.
     pub fn role(&self, word: &str) -> Option<(&String, &Role)> {
         self.roles.iter().find(|(iri, role)| {
-            role.id == word || *iri == word || vocab::local(iri) == word || role.label.as_deref() == Some(word)
+            role.id == word
+                || *iri == word
+                || vocab::local(iri) == word
+                || role.label.as_deref() == Some(word)
         })
     }
 }

@@ -41,12 +41,23 @@ impl Look<'_> {
     /// The place of a statement, or of its subject where it follows from others.
     fn place_of(&self, subject: &str, predicate: &str, object: &str) -> Span {
         let is_it = |triple: &&Triple| {
-            let is_subject = matches!(&triple.subject, NamedOrBlankNode::NamedNode(node) if node.as_str() == subject);
+            let is_subject =
+                matches!(&triple.subject, NamedOrBlankNode::NamedNode(node) if node.as_str() == subject);
             let is_object = matches!(&triple.object, Term::NamedNode(node) if node.as_str() == object);
             is_subject && is_object && triple.predicate.as_str() == cv(predicate).as_str()
         };
         let found = self.0.stated.triples().find(is_it).and_then(|triple| self.0.stated.place(triple));
         found.unwrap_or_else(|| self.place(subject))
+    }
+
+    /// What was written later stands behind.
+    fn order(&self, place: &Span) -> (usize, usize) {
+        (self.0.stated.number_of(place), place.range.start)
+    }
+
+    fn last_behind(&self, mut places: [Span; 2]) -> [Span; 2] {
+        places.sort_by_key(|place| self.order(place));
+        places
     }
 
     fn contradictions(&self) -> Vec<Diagnostic> {
@@ -66,7 +77,7 @@ impl Look<'_> {
                 continue;
             }
             // What was written last most often is the mistake.
-            places.sort_by_key(|(place, _)| std::cmp::Reverse((self.0.stated.number_of(place), place.range.start)));
+            places.sort_by_key(|(place, _)| std::cmp::Reverse(self.order(place)));
             let proof = reasoner.proof(one);
             let mut places = places.into_iter();
             let (first, words) = places.next().expect("there is one");
@@ -123,23 +134,47 @@ impl Look<'_> {
             match departments.as_slice() {
                 [] => {
                     let message = format!("role `{}` is in no department", role.id);
-                    let finding = Diagnostic::error("org::no_department", message, self.place(iri), "this role");
+                    let finding =
+                        Diagnostic::error("org::no_department", message, self.place(iri), "this role");
                     found.push(finding.help("say `:department cv:hasAgentRole :role`"));
                 }
                 [_] => {}
                 [first, second, ..] => {
-                    let name = |iri: &String| self.0.chart.departments.get(iri).map_or(iri.clone(), |one| one.name.clone());
-                    let message = format!("role `{}` is in two departments: {} and {}", role.id, name(first), name(second));
-                    let place = self.place_of(second, "hasAgentRole", iri);
-                    let also = self.place_of(first, "hasAgentRole", iri);
-                    let finding = Diagnostic::error("org::two_departments", message, place, "here").also(also, "and here");
-                    found.push(finding.help("a role works in one department; describe a second role for the other one"));
+                    let name = |iri: &String| {
+                        self.0.chart.departments.get(iri).map_or(iri.clone(), |one| one.name.clone())
+                    };
+                    let message = format!(
+                        "role `{}` is in two departments: {} and {}",
+                        role.id,
+                        name(first),
+                        name(second)
+                    );
+                    let places = [
+                        self.place_of(first, "hasAgentRole", iri),
+                        self.place_of(second, "hasAgentRole", iri),
+                    ];
+                    let [also, place] = self.last_behind(places);
+                    let finding = Diagnostic::error("org::two_departments", message, place, "here")
+                        .also(also, "and here");
+                    found
+                        .push(finding.help(
+                            "a role works in one department; describe a second role for the other one",
+                        ));
                 }
             }
             if role.superiors.len() > 1 {
-                let place = self.place_of(iri, "reportsTo", role.superiors.iter().next_back().expect("there are two"));
+                let place = self.place_of(
+                    iri,
+                    "reportsTo",
+                    role.superiors.iter().next_back().expect("there are two"),
+                );
                 let message = format!("role `{}` reports to {} superiors", role.id, role.superiors.len());
-                found.push(Diagnostic::warning("org::two_superiors", message, place, "each of them reads its result"));
+                found.push(Diagnostic::warning(
+                    "org::two_superiors",
+                    message,
+                    place,
+                    "each of them reads its result",
+                ));
             }
         }
         found
@@ -179,10 +214,14 @@ impl Look<'_> {
                     found.push(Diagnostic::warning("org::no_head", message, place, "this department"));
                 }
                 Some(head) => {
-                    let is_inside = self.0.chart.roles.get(head).is_some_and(|role| role.departments.contains(iri));
+                    let is_inside =
+                        self.0.chart.roles.get(head).is_some_and(|role| role.departments.contains(iri));
                     if !is_inside {
-                        let message =
-                            format!("the head of department `{}`, `{}`, is not in it", department.name, vocab::local(head));
+                        let message = format!(
+                            "the head of department `{}`, `{}`, is not in it",
+                            department.name,
+                            vocab::local(head)
+                        );
                         let place = self.place_of(iri, "headedBy", head);
                         found.push(Diagnostic::error("org::no_head", message, place, "stated here"));
                     }
@@ -196,7 +235,11 @@ impl Look<'_> {
     fn department_circles(&self) -> Vec<Diagnostic> {
         let chart = &self.0.chart;
         let next = |iri: &String| -> Vec<&String> {
-            chart.departments.get(iri).map(|one| one.starts_after.iter().chain(&one.informed_by).collect()).unwrap_or_default()
+            chart
+                .departments
+                .get(iri)
+                .map(|one| one.starts_after.iter().chain(&one.informed_by).collect())
+                .unwrap_or_default()
         };
         for start in chart.departments.keys() {
             let mut path = vec![start];
@@ -221,7 +264,8 @@ impl Look<'_> {
     }
 
     fn circle(&self, path: &[&String]) -> Diagnostic {
-        let name = |iri: &String| self.0.chart.departments.get(iri).map_or(iri.clone(), |one| one.name.clone());
+        let name =
+            |iri: &String| self.0.chart.departments.get(iri).map_or(iri.clone(), |one| one.name.clone());
         let mut names: Vec<String> = path.iter().map(|iri| name(iri)).collect();
         names.push(names[0].clone());
         let message = format!("departments wait for each other in a circle: {}", names.join(" → "));
@@ -261,9 +305,14 @@ impl Look<'_> {
         for (iri, role) in &self.0.chart.roles {
             for name in WORDS.iter().filter(|name| is_number(name)) {
                 let Some(value) = role.words.get(name) else { continue };
-                let fits = if *name == "budgetUsd" { value.parse::<f64>().is_ok_and(|n| n > 0.0) } else { value.parse::<u32>().is_ok() };
+                let fits = if *name == "budgetUsd" {
+                    value.parse::<f64>().is_ok_and(|n| n > 0.0)
+                } else {
+                    value.parse::<u32>().is_ok()
+                };
                 if !fits {
-                    let message = format!("`cv:{name}` of role `{}` is `{value}`, not a number that fits", role.id);
+                    let message =
+                        format!("`cv:{name}` of role `{}` is `{value}`, not a number that fits", role.id);
                     found.push(Diagnostic::error("org::bad_number", message, self.place(iri), "this role"));
                 }
             }

@@ -71,7 +71,9 @@ fn translated(triple: &Triple) -> impl Iterator<Item = Triple> {
             let subject = Term::from(triple.subject.clone());
             Some(Triple::new(object.clone(), cv(word), subject))
         }
-        (Says::Called, Term::Literal(_)) => Some(Triple::new(triple.subject.clone(), label(), triple.object.clone())),
+        (Says::Called, Term::Literal(_)) => {
+            Some(Triple::new(triple.subject.clone(), label(), triple.object.clone()))
+        }
         _ => None,
     });
     ours.into_iter()

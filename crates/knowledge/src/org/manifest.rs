@@ -41,7 +41,8 @@ const PUT_TOGETHER: &str = "Your reports have worked on this question: {{ query 
     Say where they disagree, what is missing, and which of them gave no result.";
 
 /// What a superior is asked whose reports come after it.
-const GIVE_OUT: &str = "This question is to be answered: {{ query }}\nSay for each of your reports what it is to find out.";
+const GIVE_OUT: &str =
+    "This question is to be answered: {{ query }}\nSay for each of your reports what it is to find out.";
 
 /// Makes the manifest. `source` names the file for people.
 pub fn manifest(chart: &Chart, scope: &Scope, flow: Flow, query: &str, source: &str) -> Made {
@@ -55,7 +56,9 @@ pub fn manifest(chart: &Chart, scope: &Scope, flow: Flow, query: &str, source: &
     }
     let name = match scope {
         Scope::All => chart.name.clone(),
-        Scope::Department(iri) => chart.departments.get(iri).map_or_else(|| vocab::local(iri).to_owned(), |one| one.name.clone()),
+        Scope::Department(iri) => {
+            chart.departments.get(iri).map_or_else(|| vocab::local(iri).to_owned(), |one| one.name.clone())
+        }
     };
     let mut manifest = json!({"kind": "execution_manifest", "name": plain(&name), "source": source});
     if !query.is_empty() {
@@ -98,7 +101,10 @@ impl<'c> Making<'c> {
 
     /// Those of the roles that are part of this work.
     fn here<'a>(&'a self, roles: &'a BTreeSet<String>) -> impl Iterator<Item = &'c Role> + 'a {
-        roles.iter().filter(|iri| self.inside.contains(iri.as_str())).filter_map(|iri| self.chart.roles.get(iri))
+        roles
+            .iter()
+            .filter(|iri| self.inside.contains(iri.as_str()))
+            .filter_map(|iri| self.chart.roles.get(iri))
     }
 
     /// The roles that a role waits for, and those that wait for it.
@@ -138,9 +144,13 @@ impl<'c> Making<'c> {
         put("timeout", word("timeoutSeconds").map(|seconds| json!(format!("{seconds}s"))));
         put("max_retries", number(word("maxRetries")));
         put("max_tokens", number(word("maxTokens")));
-        put("budget", word("budgetUsd").and_then(|usd| usd.parse::<f64>().ok()).map(|usd| json!({"usd": usd})));
+        put(
+            "budget",
+            word("budgetUsd").and_then(|usd| usd.parse::<f64>().ok()).map(|usd| json!({"usd": usd})),
+        );
         put("model", role.model.as_ref().map(|model| json!(model)));
-        let servers = role.servers.iter().filter_map(|iri| self.chart.servers.get(iri)).map(|server| &server.name);
+        let servers =
+            role.servers.iter().filter_map(|iri| self.chart.servers.get(iri)).map(|server| &server.name);
         put("tools", Some(json!(servers.chain(&role.tools).collect::<Vec<_>>())));
         let needs = self.needs(iri, role, &before);
         put("depends_on", (!needs.is_empty()).then(|| json!(needs)));
@@ -158,7 +168,8 @@ impl<'c> Making<'c> {
     fn needs(&self, iri: &str, role: &Role, before: &[&Role]) -> Vec<Value> {
         // Of the reports one must have succeeded; a superior that failed leaves its reports nothing to do.
         let requires = if self.flow == Flow::Up { "some" } else { "success" };
-        let mut needs: Vec<Value> = before.iter().map(|other| json!({"agent": other.id, "requires": requires})).collect();
+        let mut needs: Vec<Value> =
+            before.iter().map(|other| json!({"agent": other.id, "requires": requires})).collect();
         let Some((_, department)) = self.department(role) else { return needs };
         let begins = before.iter().all(|other| other.departments != role.departments);
         let heads = department.head.as_deref() == Some(iri);
@@ -166,7 +177,9 @@ impl<'c> Making<'c> {
         let of_head = department.informed_by.iter().filter(|_| heads);
         for other in of_start.chain(of_head) {
             let head = self.chart.departments.get(other).and_then(|other| other.head.as_ref());
-            let head = head.filter(|head| self.inside.contains(head.as_str())).and_then(|head| self.chart.roles.get(head));
+            let head = head
+                .filter(|head| self.inside.contains(head.as_str()))
+                .and_then(|head| self.chart.roles.get(head));
             if let Some(head) = head.filter(|head| head.id != role.id) {
                 needs.push(json!({"agent": head.id, "requires": "any"}));
             }
@@ -188,8 +201,11 @@ impl<'c> Making<'c> {
                 entry.insert("url".into(), json!(url));
             }
             if !server.variables.is_empty() {
-                let env: Map<String, Value> =
-                    server.variables.iter().map(|name| (name.clone(), json!(format!("${{{name}:-}}")))).collect();
+                let env: Map<String, Value> = server
+                    .variables
+                    .iter()
+                    .map(|name| (name.clone(), json!(format!("${{{name}:-}}"))))
+                    .collect();
                 entry.insert("env".into(), Value::Object(env));
             }
             all.insert(server.name.clone(), Value::Object(entry));
@@ -215,7 +231,13 @@ impl<'c> Making<'c> {
         let needed = department.starts_after.iter().chain(&department.informed_by);
         let name = |iri: &String| self.chart.departments.get(iri).map_or(iri.clone(), |one| one.name.clone());
         needed
-            .map(|other| format!("department `{}` needs `{}`, which is not part of this work", department.name, name(other)))
+            .map(|other| {
+                format!(
+                    "department `{}` needs `{}`, which is not part of this work",
+                    department.name,
+                    name(other)
+                )
+            })
             .collect()
     }
 }

@@ -49,7 +49,9 @@ pub fn load(texts: &[Text]) -> (Option<Organisation>, Vec<Diagnostic>) {
 
 /// Our words, and those of others that they are aligned with.
 pub fn ontology() -> Vec<Triple> {
-    let parsed = TurtleParser::new().for_slice(vocab::ONTOLOGY).chain(TurtleParser::new().for_slice(import::ALIGNMENTS));
+    let parsed = TurtleParser::new()
+        .for_slice(vocab::ONTOLOGY)
+        .chain(TurtleParser::new().for_slice(import::ALIGNMENTS));
     parsed.collect::<Result<_, _>>().expect("the words are part of the program, and a test reads them")
 }
 

@@ -72,7 +72,8 @@ impl Stated {
     pub fn place_of(&self, iri: &str) -> Span {
         let is_subject = |triple: &&Triple| matches!(&triple.subject, NamedOrBlankNode::NamedNode(node) if node.as_str() == iri);
         let is_named = |triple: &&Triple| {
-            triple.predicate.as_str() == iri || matches!(&triple.object, Term::NamedNode(node) if node.as_str() == iri)
+            triple.predicate.as_str() == iri
+                || matches!(&triple.object, Term::NamedNode(node) if node.as_str() == iri)
         };
         let found = self.triples.iter().find(is_subject).or_else(|| self.triples.iter().find(is_named));
         found.and_then(|triple| self.place(triple)).unwrap_or_else(|| self.start())
@@ -132,7 +133,9 @@ fn base(path: &str) -> String {
 }
 
 fn turtle(file: &Arc<SourceFile>, number: usize, stated: &mut Stated) -> Result<(), Diagnostic> {
-    let parser = TurtleParser::new().with_base_iri(base(&file.path)).map_err(|error| findings::syntax(file, 0..0, &error.to_string()))?;
+    let parser = TurtleParser::new()
+        .with_base_iri(base(&file.path))
+        .map_err(|error| findings::syntax(file, 0..0, &error.to_string()))?;
     let mut parser = parser.low_level();
     let mut line = 0..0;
     loop {
@@ -140,7 +143,11 @@ fn turtle(file: &Arc<SourceFile>, number: usize, stated: &mut Stated) -> Result<
             let triple = parsed.map_err(|error| {
                 let at = error.location();
                 let from = (at.start.offset as usize).min(file.text.len());
-                findings::syntax(file, from..(at.end.offset as usize).clamp(from, file.text.len()), error.message())
+                findings::syntax(
+                    file,
+                    from..(at.end.offset as usize).clamp(from, file.text.len()),
+                    error.message(),
+                )
             })?;
             let place = within(file, line.clone(), &triple);
             stated.add(own(triple, number), place);
@@ -164,7 +171,9 @@ fn rdf_xml(file: &Arc<SourceFile>, number: usize, stated: &mut Stated) -> Result
         let at = file.text.find("<!ENTITY").unwrap_or_default();
         return Err(findings::entity(file, at..at + "<!ENTITY".len()));
     }
-    let parser = RdfXmlParser::new().with_base_iri(base(&file.path)).map_err(|error| findings::syntax(file, 0..0, &error.to_string()))?;
+    let parser = RdfXmlParser::new()
+        .with_base_iri(base(&file.path))
+        .map_err(|error| findings::syntax(file, 0..0, &error.to_string()))?;
     let mut parser = parser.for_slice(&file.text);
     loop {
         let Some(parsed) = parser.next() else { return Ok(()) };
@@ -178,7 +187,9 @@ fn rdf_xml(file: &Arc<SourceFile>, number: usize, stated: &mut Stated) -> Result
 }
 
 fn json_ld(file: &Arc<SourceFile>, number: usize, stated: &mut Stated) -> Result<(), Diagnostic> {
-    let parser = JsonLdParser::new().with_base_iri(base(&file.path)).map_err(|error| findings::syntax(file, 0..0, &error.to_string()))?;
+    let parser = JsonLdParser::new()
+        .with_base_iri(base(&file.path))
+        .map_err(|error| findings::syntax(file, 0..0, &error.to_string()))?;
     for parsed in parser.for_slice(&file.text) {
         let quad = parsed.map_err(|error| {
             let at = error.location().map_or(0, |at| at.start.offset as usize).min(file.text.len());
@@ -193,7 +204,8 @@ fn json_ld(file: &Arc<SourceFile>, number: usize, stated: &mut Stated) -> Result
 
 /// Blank nodes of two files are two things.
 fn own(mut triple: Triple, number: usize) -> Triple {
-    let renamed = |node: &oxrdf::BlankNode| oxrdf::BlankNode::new_unchecked(format!("f{number}{}", node.as_str()));
+    let renamed =
+        |node: &oxrdf::BlankNode| oxrdf::BlankNode::new_unchecked(format!("f{number}{}", node.as_str()));
     if let NamedOrBlankNode::BlankNode(node) = &triple.subject {
         triple.subject = renamed(node).into();
     }
@@ -211,8 +223,14 @@ fn within(file: &Arc<SourceFile>, part: Range<usize>, triple: &Triple) -> Span {
         Term::Literal(literal) => literal.value().to_owned(),
         Term::BlankNode(_) => String::new(),
     };
-    let is_part = |at: usize| text[at + name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_');
-    let found = text.match_indices(name.as_str()).map(|(at, _)| at).filter(|at| !name.is_empty() && !is_part(*at)).last();
+    let is_part = |at: usize| {
+        text[at + name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_')
+    };
+    let found = text
+        .match_indices(name.as_str())
+        .map(|(at, _)| at)
+        .filter(|at| !name.is_empty() && !is_part(*at))
+        .last();
     let range = match found {
         Some(at) => part.start + at..part.start + at + name.len(),
         None => {

@@ -5,7 +5,8 @@ use convoke_plan::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
 const HARBOUR: &str = include_str!("../../../../examples/company/harbour.ttl");
-const PREFIXES: &str = "@prefix cv: <https://w3id.org/convoke#> . @prefix : <https://harbour.example/org#> .\n";
+const PREFIXES: &str =
+    "@prefix cv: <https://w3id.org/convoke#> . @prefix : <https://harbour.example/org#> .\n";
 
 fn text(path: &str, text: &str) -> Text {
     Text { path: path.to_owned(), text: text.to_owned() }
@@ -26,7 +27,10 @@ fn found_with(lines: &str) -> Vec<Diagnostic> {
 /// The first error: its code, its message, and the file and line of its first place.
 fn error_with(lines: &str) -> (&'static str, String, String) {
     let found = found_with(lines);
-    let one = found.iter().find(|one| one.severity == Severity::Error).unwrap_or_else(|| panic!("{lines}: {found:?}"));
+    let one = found
+        .iter()
+        .find(|one| one.severity == Severity::Error)
+        .unwrap_or_else(|| panic!("{lines}: {found:?}"));
     let place = &one.labels[0].span;
     (one.code, one.message.clone(), format!("{}:{}", place.file.path, place.line_column().0))
 }
@@ -40,7 +44,12 @@ fn department(name: &str) -> Scope {
 }
 
 fn agent<'m>(manifest: &'m Value, id: &str) -> &'m Value {
-    manifest["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == id).unwrap_or_else(|| panic!("{id}"))
+    manifest["agents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|agent| agent["id"] == id)
+        .unwrap_or_else(|| panic!("{id}"))
 }
 
 #[test]
@@ -100,8 +109,16 @@ fn slips_are_named_with_the_word_that_was_meant() {
         .map(|one| (one.message.clone(), one.help.clone(), one.labels[0].span.line_column().0))
         .collect();
     let expected = [
-        ("`cv:usesTools` is no word of organisations".to_owned(), Some("did you mean `cv:usesTool`?".to_owned()), 2),
-        ("`cv:Departement` is no word of organisations".to_owned(), Some("did you mean `cv:Department`?".to_owned()), 3),
+        (
+            "`cv:usesTools` is no word of organisations".to_owned(),
+            Some("did you mean `cv:usesTool`?".to_owned()),
+            2,
+        ),
+        (
+            "`cv:Departement` is no word of organisations".to_owned(),
+            Some("did you mean `cv:Department`?".to_owned()),
+            3,
+        ),
     ];
     assert_eq!(slips, expected);
 }
@@ -118,7 +135,10 @@ fn what_is_missing_is_found() {
     ];
     for (lines, code) in cases {
         let found = found_with(lines);
-        assert!(found.iter().any(|one| one.code == code && one.severity == Severity::Error), "{lines}: {found:?}");
+        assert!(
+            found.iter().any(|one| one.code == code && one.severity == Severity::Error),
+            "{lines}: {found:?}"
+        );
     }
     let unused = found_with(":idle a cv:MCPServer ; cv:url \"https://x.example\" .");
     assert_eq!(unused.iter().map(|one| one.code).collect::<Vec<_>>(), ["org::unused_tool"]);
@@ -128,7 +148,10 @@ fn what_is_missing_is_found() {
 fn nothing_outside_is_read() {
     let cases = [
         ("a.jsonld", r#"{"@context": "https://evil.example/context.jsonld", "@id": "urn:x"}"#),
-        ("a.rdf", "<!DOCTYPE rdf [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\"/>"),
+        (
+            "a.rdf",
+            "<!DOCTYPE rdf [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\"/>",
+        ),
         ("a.ttl", "this is not Turtle"),
         ("a.doc", ""),
     ];
@@ -137,7 +160,8 @@ fn nothing_outside_is_read() {
         assert!(organisation.is_none() && found[0].code == "org::syntax", "{path}: {found:?}");
     }
     // An import is a triple like any other.
-    let imports = format!("{HARBOUR}\n<urn:o> <http://www.w3.org/2002/07/owl#imports> <https://evil.example/o.ttl> .");
+    let imports =
+        format!("{HARBOUR}\n<urn:o> <http://www.w3.org/2002/07/owl#imports> <https://evil.example/o.ttl> .");
     assert!(load(&[text("harbour.ttl", &imports)]).1.is_empty());
 }
 
@@ -151,9 +175,15 @@ fn every_role_is_an_agent_and_its_superior_waits_for_it() {
     assert!(lead["depends_on"].as_array().unwrap().iter().all(|need| need["requires"] == "some"), "{lead}");
     // Finance begins when the heads of what it depends on have spoken.
     let starts = agent(&manifest, "finance-1")["depends_on"].clone();
-    assert_eq!(starts, json!([{"agent": "it-head", "requires": "any"}, {"agent": "research-head", "requires": "any"}]));
+    assert_eq!(
+        starts,
+        json!([{"agent": "it-head", "requires": "any"}, {"agent": "research-head", "requires": "any"}])
+    );
     let heads = &agent(&manifest, "communications-head")["depends_on"];
-    assert!(heads.as_array().unwrap().contains(&json!({"agent": "finance-head", "requires": "any"})), "{heads}");
+    assert!(
+        heads.as_array().unwrap().contains(&json!({"agent": "finance-head", "requires": "any"})),
+        "{heads}"
+    );
     let roles = &manifest["metadata"]["org"]["roles"];
     assert_eq!(roles["it-1"], "https://harbour.example/org#it-1");
 }
@@ -166,10 +196,13 @@ fn the_nearest_policy_gives_the_model() {
     assert_eq!(model("research-1"), "gemini:gemini-3-pro");
     assert_eq!(model("research-lead-1"), "anthropic:claude-sonnet-4-5");
     assert_eq!(model("research-head"), "anthropic:claude-opus-4-5");
-    let own = format!("{HARBOUR}\n:it-1 cv:model \"mistral:large\" .\n:p a cv:ModelPolicy ; cv:forRole :it-2 ; cv:model \"x:y\" .");
+    let own = format!(
+        "{HARBOUR}\n:it-1 cv:model \"mistral:large\" .\n:p a cv:ModelPolicy ; cv:forRole :it-2 ; cv:model \"x:y\" ."
+    );
     let (organisation, found) = load(&[text("harbour.ttl", &own)]);
     assert!(found.is_empty(), "{found:?}");
-    let manifest = super::manifest(&organisation.unwrap().chart, &Scope::All, Flow::Up, "", "harbour.ttl").manifest;
+    let manifest =
+        super::manifest(&organisation.unwrap().chart, &Scope::All, Flow::Up, "", "harbour.ttl").manifest;
     assert_eq!(agent(&manifest, "it-1")["model"], "mistral:large");
     assert_eq!(agent(&manifest, "it-2")["model"], "x:y");
 }
@@ -177,7 +210,10 @@ fn the_nearest_policy_gives_the_model() {
 #[test]
 fn a_role_has_its_own_tools_and_those_of_its_department() {
     let manifest = made(&department("infrastructure"), Flow::Up);
-    assert_eq!(agent(&manifest, "infrastructure-2")["tools"], json!(["container-manager-mcp", "systems-manager-mcp"]));
+    assert_eq!(
+        agent(&manifest, "infrastructure-2")["tools"],
+        json!(["container-manager-mcp", "systems-manager-mcp"])
+    );
     assert_eq!(agent(&manifest, "infrastructure-head")["tools"], json!(["systems-manager-mcp"]));
     assert_eq!(manifest["mcp_servers"].as_object().unwrap().len(), 6);
     let banned = format!("{HARBOUR}\n:infrastructure-head cv:mayNotUse :systems-manager-mcp .");
@@ -202,7 +238,10 @@ fn one_department_answers_by_its_head_and_says_what_it_does_without() {
 fn down_is_the_other_way_round() {
     let manifest = made(&department("it"), Flow::Down);
     assert!(agent(&manifest, "it-head").get("depends_on").is_none());
-    assert_eq!(agent(&manifest, "it-lead-1")["depends_on"], json!([{"agent": "it-head", "requires": "success"}]));
+    assert_eq!(
+        agent(&manifest, "it-lead-1")["depends_on"],
+        json!([{"agent": "it-head", "requires": "success"}])
+    );
     assert_eq!(manifest["synthesis"]["strategy"], "hierarchical");
     assert_eq!(manifest["synthesis"]["of"].as_array().unwrap().len(), 45);
 }

@@ -57,7 +57,15 @@ impl Projector {
         Some((service.clone(), name.clone()))
     }
 
-    pub(super) fn tool_called(&mut self, task: &str, attempt: u32, tool: &str, ms: u64, failed: bool, seq: u64) {
+    pub(super) fn tool_called(
+        &mut self,
+        task: &str,
+        attempt: u32,
+        tool: &str,
+        ms: u64,
+        failed: bool,
+        seq: u64,
+    ) {
         let by = self.attempt(task, attempt);
         let me = names::part(&by, &format!("call:{seq}"));
         self.quads.class(&me, "ToolUse");
@@ -78,7 +86,8 @@ impl Projector {
         at: Timestamp,
     ) -> NamedNode {
         let me = self.attempt(task, attempt);
-        let Attempt { started, usage: mut all, mut answered, turned } = self.attempt_state(task, attempt).clone();
+        let Attempt { started, usage: mut all, mut answered, turned } =
+            self.attempt_state(task, attempt).clone();
         all += *usage;
         if answered.is_empty() && status == "Succeeded" {
             answered.extend(self.last_asked(task, turned));

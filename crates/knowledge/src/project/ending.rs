@@ -29,7 +29,9 @@ impl Projector {
     /// Results that went into no other one.
     fn last_results(&self) -> Vec<String> {
         let used: HashSet<&String> = self.tasks.values().flat_map(|task| &task.sources).collect();
-        let is_last = |(id, task): &(&String, &Task)| task.ended.is_some() && !used.contains(id) && !id.contains(['/', '[']);
+        let is_last = |(id, task): &(&String, &Task)| {
+            task.ended.is_some() && !used.contains(id) && !id.contains(['/', '['])
+        };
         self.tasks.iter().filter(is_last).map(|(id, _)| id.clone()).collect()
     }
 

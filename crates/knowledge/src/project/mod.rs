@@ -164,7 +164,9 @@ impl Projector {
             Event::PhaseDecided(decided) => {
                 self.decided(&decided.task.0, decided.chosen.word(), stamped.seq, at)
             }
-            Event::Noted { task: Some(task), code, .. } if code == "model_fallback" => self.fell_back(&task.0),
+            Event::Noted { task: Some(task), code, .. } if code == "model_fallback" => {
+                self.fell_back(&task.0)
+            }
             Event::GateAnswered { task, .. } => self.gate_answered(&task.0, at),
             Event::BudgetSpent(_) | Event::BudgetExceeded { .. } => self.budget_spent(at),
             Event::LimitAdapted(adapted) => self.limit_adapted(adapted, stamped.seq, at),

@@ -46,7 +46,8 @@ impl Outline {
             let mut node = self.named(workflow, &part.node).or_else(|| {
                 let parent = found?.name.trim_start_matches('$');
                 let beside = |name: String| self.named(workflow, &name);
-                beside(format!("${parent}.{}", part.node)).or_else(|| beside(format!("{parent}.{}", part.node)))
+                beside(format!("${parent}.{}", part.node))
+                    .or_else(|| beside(format!("{parent}.{}", part.node)))
             })?;
             if let (Some(_), Kind::ForEach(each)) = (&part.key, &node.kind) {
                 node = self.plan.workflow(WorkflowIx(workflow as u32)).node(each.body);
@@ -95,15 +96,19 @@ impl Outline {
 
     /// Names before `.output` in the template of a prompt that are names of nodes.
     fn named_in_prompt(&self, found: &Found<'_>) -> Vec<String> {
-        let Some(Text::Template(id)) = agent_of(found.node).map(|agent| &agent.prompt) else { return Vec::new() };
+        let Some(Text::Template(id)) = agent_of(found.node).map(|agent| &agent.prompt) else {
+            return Vec::new();
+        };
         let Some(template) = self.plan.templates.get(id.0 as usize) else { return Vec::new() };
         let names = &self.names[found.workflow];
         let before = template.text.match_indices(".output").map(|(at, _)| {
             let head = &template.text[..at];
-            let from = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).map_or(0, |at| at + 1);
+            let from =
+                head.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).map_or(0, |at| at + 1);
             head.get(from..).unwrap_or_default()
         });
-        let mut known: Vec<String> = before.filter(|name| names.contains_key(*name)).map(str::to_owned).collect();
+        let mut known: Vec<String> =
+            before.filter(|name| names.contains_key(*name)).map(str::to_owned).collect();
         known.dedup();
         known
     }

@@ -28,7 +28,11 @@ impl Projector {
             TakenFrom::Run { run, task: theirs, .. } => {
                 let mut names = names::Names::new(run, self.telling.contents);
                 let base = names.task(&self.outline, &theirs.0, 0);
-                self.quads.add(&names::part(&me, "result"), prov("wasDerivedFrom"), names::part(&base, "result"));
+                self.quads.add(
+                    &names::part(&me, "result"),
+                    prov("wasDerivedFrom"),
+                    names::part(&base, "result"),
+                );
                 self.quads.add(&me, cv("takenFrom"), base);
             }
             TakenFrom::Set => self.quads.add(&me, cv("answeredBy"), cv("Person")),

@@ -3,7 +3,9 @@
 use super::outline::{agent_of, model_of};
 use super::{Projector, names};
 use crate::vocab::{cv, label, prov};
-use convoke_model::{Cause, CauseKind, ChildKind, ChildSpec, Contract, Failure, LimitAdapted, TaskId, Timestamp};
+use convoke_model::{
+    Cause, CauseKind, ChildKind, ChildSpec, Contract, Failure, LimitAdapted, TaskId, Timestamp,
+};
 use oxrdf::{Literal, NamedNode};
 
 impl Projector {
@@ -58,7 +60,9 @@ impl Projector {
             }
         }
         let before = self.outline.before(&found);
-        for before in before.into_iter().filter(|before| self.tasks.contains_key(&before.task)).collect::<Vec<_>>() {
+        for before in
+            before.into_iter().filter(|before| self.tasks.contains_key(&before.task)).collect::<Vec<_>>()
+        {
             let other = self.task(&before.task);
             self.quads.add(me, cv("dependsOn"), other);
             if let Some(entry) = self.tasks.get_mut(task) {

@@ -100,20 +100,26 @@ impl Reasoner {
                 continue;
             }
             let words: Vec<String> = chain.iter().map(|p| self.words(*p)).collect();
-            let body = chain.iter().enumerate().map(|(n, p)| [Var(n as u8), Is(*p), Var(n as u8 + 1)]).collect();
+            let body =
+                chain.iter().enumerate().map(|(n, p)| [Var(n as u8), Is(*p), Var(n as u8 + 1)]).collect();
             let axiom = format!("{} owl:propertyChainAxiom ( {} )", self.words(p), words.join(" "));
             self.rule("prp-spo2", axiom, body, Some([X, Is(p), Var(chain.len() as u8)]));
         }
     }
 
     fn disjoint_classes(&mut self) {
-        let (ty, all, members) = (self.ty(), self.word("owl", "AllDisjointClasses"), self.word("owl", "members"));
+        let (ty, all, members) =
+            (self.ty(), self.word("owl", "AllDisjointClasses"), self.word("owl", "members"));
         for group in self.subjects(ty, all) {
             let Some(list) = self.objects(group, members).first().copied() else { continue };
             let classes = self.list(list);
             for (n, c) in classes.iter().enumerate() {
                 for d in &classes[n + 1..] {
-                    let axiom = format!("{} and {} are in one owl:AllDisjointClasses", self.words(*c), self.words(*d));
+                    let axiom = format!(
+                        "{} and {} are in one owl:AllDisjointClasses",
+                        self.words(*c),
+                        self.words(*d)
+                    );
                     self.rule("cax-adc", axiom, vec![[X, Is(ty), Is(*c)], [X, Is(ty), Is(*d)]], None);
                 }
             }
@@ -155,7 +161,9 @@ impl Reasoner {
                 let axiom = format!("[ owl:onProperty {} ; owl:{word} {} ]", self.words(p), self.words(d));
                 let is_c = [X, Is(ty), Is(c)];
                 match word {
-                    "someValuesFrom" if d == thing => self.rule("cls-svf2", axiom, vec![[X, Is(p), Y]], Some(is_c)),
+                    "someValuesFrom" if d == thing => {
+                        self.rule("cls-svf2", axiom, vec![[X, Is(p), Y]], Some(is_c))
+                    }
                     "someValuesFrom" => {
                         self.rule("cls-svf1", axiom, vec![[X, Is(p), Y], [Y, Is(ty), Is(d)]], Some(is_c))
                     }
@@ -180,7 +188,12 @@ impl Reasoner {
             self.rule("eq-rep-s", axiom(), vec![[X, Is(same), Y], [X, Z, W]], Some([Y, Z, W]));
             self.rule("eq-rep-o", axiom(), vec![[X, Is(same), Y], [W, Z, X]], Some([W, Z, Y]));
         }
-        self.rule("eq-diff1", "owl:differentFrom".into(), vec![[X, Is(same), Y], [X, Is(different), Y]], None);
+        self.rule(
+            "eq-diff1",
+            "owl:differentFrom".into(),
+            vec![[X, Is(same), Y], [X, Is(different), Y]],
+            None,
+        );
     }
 
     fn index_rules(&mut self) {
@@ -188,7 +201,9 @@ impl Reasoner {
         for (number, rule) in self.rules.iter().enumerate() {
             for (place, atom) in rule.body.iter().enumerate() {
                 match atom {
-                    [_, Is(p), Is(c)] if *p == ty => self.rules_by_class.entry(*c).or_default().push((number, place)),
+                    [_, Is(p), Is(c)] if *p == ty => {
+                        self.rules_by_class.entry(*c).or_default().push((number, place))
+                    }
                     [_, Is(p), _] => self.rules_by_p.entry(*p).or_default().push((number, place)),
                     _ => self.rules_any.push((number, place)),
                 }
@@ -226,7 +241,8 @@ impl Reasoner {
     }
 
     fn list(&mut self, mut head: Id) -> Vec<Id> {
-        let (first, rest, nil) = (self.word("rdf", "first"), self.word("rdf", "rest"), self.word("rdf", "nil"));
+        let (first, rest, nil) =
+            (self.word("rdf", "first"), self.word("rdf", "rest"), self.word("rdf", "nil"));
         let mut items = Vec::new();
         while head != nil && items.len() < LONGEST_LIST {
             items.extend(self.objects(head, first).first());

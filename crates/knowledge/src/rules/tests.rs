@@ -53,7 +53,10 @@ fn what_follows() {
 #[test]
 fn what_cannot_be() {
     assert_eq!(rules_broken(":A owl:disjointWith :B . :x a :A , :B ."), ["cax-dw"]);
-    assert_eq!(rules_broken("[] a owl:AllDisjointClasses ; owl:members ( :A :B ) . :x a :A , :B ."), ["cax-adc"]);
+    assert_eq!(
+        rules_broken("[] a owl:AllDisjointClasses ; owl:members ( :A :B ) . :x a :A , :B ."),
+        ["cax-adc"]
+    );
     assert_eq!(rules_broken(":p a owl:IrreflexiveProperty . :x :p :x ."), ["prp-irp"]);
     assert_eq!(rules_broken(":p a owl:AsymmetricProperty . :x :p :y . :y :p :x ."), ["prp-asyp"]);
     assert_eq!(rules_broken(":p a owl:FunctionalProperty . :x :p :y , :z ."), ["prp-fp"]);
@@ -66,8 +69,14 @@ fn a_proof_names_what_was_stated() {
     let reasoner = reasoner(":A owl:disjointWith :B . :p rdfs:domain :A . :x a :B ; :p :y .");
     let [one] = reasoner.contradictions() else { panic!("one contradiction") };
     let stated: Vec<String> = reasoner.stated(one).iter().map(ToString::to_string).collect();
-    let expected = ["<http://x/x> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://x/B>", "<http://x/x> <http://x/p> <http://x/y>"];
+    let expected = [
+        "<http://x/x> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://x/B>",
+        "<http://x/x> <http://x/p> <http://x/y>",
+    ];
     assert_eq!(stated, expected);
     let lines = reasoner.proof(one);
-    assert!(lines.iter().any(|line| line.by.as_ref().is_some_and(|(rule, _)| *rule == "prp-dom")), "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line.by.as_ref().is_some_and(|(rule, _)| *rule == "prp-dom")),
+        "{lines:?}"
+    );
 }

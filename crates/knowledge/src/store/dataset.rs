@@ -49,9 +49,12 @@ const CACHED: usize = 100_000;
 /// How often the clock is read: each so many look-ups.
 const CLOCK: u64 = 64;
 
+/// By order, bound columns, and whether they go on behind a row.
+type Statements<'c> = HashMap<(usize, u8, bool), Rc<RefCell<Statement<'c>>>>;
+
 pub(super) struct Inner<'c> {
     pub connection: &'c Connection,
-    pub statements: RefCell<HashMap<(usize, u8, bool), Rc<RefCell<Statement<'c>>>>>,
+    pub statements: RefCell<Statements<'c>>,
     term: RefCell<Statement<'c>>,
     terms: RefCell<HashMap<i64, Term>>,
     local: RefCell<(Vec<Term>, HashMap<Term, i64>)>,
@@ -70,7 +73,9 @@ impl Inner<'_> {
         if self.quads.get() > self.limits.quads {
             return Err(Trouble::TooMuch("it looked at too many facts"));
         }
-        if self.looked_up.get().is_multiple_of(CLOCK) && self.limits.until.is_some_and(|until| Instant::now() >= until) {
+        if self.looked_up.get().is_multiple_of(CLOCK)
+            && self.limits.until.is_some_and(|until| Instant::now() >= until)
+        {
             return Err(Trouble::TooMuch("it took too long"));
         }
         Ok(())
@@ -104,7 +109,9 @@ impl<'c> Dataset<'c> {
     }
 
     fn found(&self, pattern: &Pattern, predicate: i64) -> Result<Vec<[i64; 4]>, Trouble> {
-        let Some(words) = pattern.object else { return Err(Trouble::TooMuch("cv:matches needs the words that are searched")) };
+        let Some(words) = pattern.object else {
+            return Err(Trouble::TooMuch("cv:matches needs the words that are searched"));
+        };
         let Term::Literal(text) = self.externalize_term(words)? else { return Ok(Vec::new()) };
         let rows = words::search(self.0.connection, pattern.subject, text.value())?;
         self.0.count(rows.len() as u64)?;
@@ -140,7 +147,11 @@ impl<'c> QueryableDataset<'c> for Dataset<'c> {
 
     fn internal_named_graphs(&self) -> impl Iterator<Item = Result<i64, Trouble>> + use<'c> {
         let read = || -> rusqlite::Result<Vec<i64>> {
-            self.0.connection.prepare_cached("SELECT g FROM graph")?.query_map([], |row| row.get(0))?.collect()
+            self.0
+                .connection
+                .prepare_cached("SELECT g FROM graph")?
+                .query_map([], |row| row.get(0))?
+                .collect()
         };
         let allowed = |g: &i64| self.0.allowed.as_ref().is_none_or(|allowed| allowed.contains(g));
         let found: Vec<Result<i64, Trouble>> = match read() {
@@ -212,7 +223,9 @@ impl<'c> QueryableDataset<'c> for Dataset<'c> {
             ExpressionTerm::IntegerLiteral(number) if term::fits((*number).into()) => {
                 Ok(term::pack(term::INTEGER, (*number).into()))
             }
-            ExpressionTerm::BooleanLiteral(value) => Ok(term::pack(term::BOOLEAN, i64::from(bool::from(*value)))),
+            ExpressionTerm::BooleanLiteral(value) => {
+                Ok(term::pack(term::BOOLEAN, i64::from(bool::from(*value))))
+            }
             _ => self.internalize_term(term.into()),
         }
     }

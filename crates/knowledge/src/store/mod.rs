@@ -109,7 +109,9 @@ impl Store {
         let prepare = || {
             connection.busy_timeout(PATIENCE)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-            connection.execute_batch("PRAGMA query_only = ON; PRAGMA cache_size = -65536; PRAGMA mmap_size = 2147483648;")?;
+            connection.execute_batch(
+                "PRAGMA query_only = ON; PRAGMA cache_size = -65536; PRAGMA mmap_size = 2147483648;",
+            )?;
             connection.set_prepared_statement_cache_capacity(64);
             Ok(())
         };
@@ -136,7 +138,10 @@ impl Store {
     }
 
     /// Does all of it, or nothing.
-    pub fn in_one<T>(&mut self, work: impl FnOnce(&mut Writing<'_>) -> rusqlite::Result<T>) -> Result<T, Error> {
+    pub fn in_one<T>(
+        &mut self,
+        work: impl FnOnce(&mut Writing<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
         let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
         let done = begun.and_then(|()| work(&mut Writing { store: self }));
         let ended = done.and_then(|done| self.connection.execute_batch("COMMIT").map(|()| done));
@@ -304,7 +309,11 @@ fn is_named(connection: &Connection, id: i64, predicates: &[i64]) -> rusqlite::R
 
 fn hash(kind: i64, text: &str, extra: Option<&str>) -> i64 {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&[kind as u8]).update(extra.unwrap_or_default().as_bytes()).update(&[0]).update(text.as_bytes());
+    hasher
+        .update(&[kind as u8])
+        .update(extra.unwrap_or_default().as_bytes())
+        .update(&[0])
+        .update(text.as_bytes());
     let hash = hasher.finalize();
     let bytes = hash.as_bytes();
     i64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))

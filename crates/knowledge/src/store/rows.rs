@@ -61,7 +61,8 @@ impl<'c> Rows<'c> {
         let mut rows = Rows::new(inner, pattern);
         let is_impossible = |(column, value): (usize, &i64)| {
             let is_bound = rows.bound & (1 << column) != 0;
-            is_bound && (term::tag(*value) == term::LOCAL || column != 2 && term::tag(*value) != term::RESOURCE)
+            is_bound
+                && (term::tag(*value) == term::LOCAL || column != 2 && term::tag(*value) != term::RESOURCE)
         };
         rows.over = rows.values.iter().enumerate().any(is_impossible);
         rows
@@ -184,7 +185,8 @@ impl<'c> Rows<'c> {
 fn order_for(pattern: &Pattern) -> usize {
     let is_resource = pattern.object.is_some_and(|object| term::tag(object) == term::RESOURCE);
     let graph = pattern.graph.flatten();
-    match (pattern.subject.is_some(), pattern.predicate.is_some(), pattern.object.is_some(), graph.is_some()) {
+    match (pattern.subject.is_some(), pattern.predicate.is_some(), pattern.object.is_some(), graph.is_some())
+    {
         (true, false, true, _) if is_resource => 2,
         (true, ..) => 0,
         (false, true, true, _) => 1,

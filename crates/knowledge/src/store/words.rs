@@ -20,12 +20,14 @@ const SEARCHED: [&str; 8] =
 
 /// Whether texts of this property are searched.
 pub fn is_searched(predicate: &str) -> bool {
-    predicate.strip_prefix(vocab::CV).is_some_and(|name| SEARCHED.contains(&name)) || predicate == vocab::label().as_str()
+    predicate.strip_prefix(vocab::CV).is_some_and(|name| SEARCHED.contains(&name))
+        || predicate == vocab::label().as_str()
 }
 
 /// Notes the words of a text, once.
 pub fn note(connection: &Connection, id: i64, text: &str) -> rusqlite::Result<()> {
-    let is_new = connection.prepare_cached("INSERT OR IGNORE INTO worded(id) VALUES (?1)")?.execute([id])? > 0;
+    let is_new =
+        connection.prepare_cached("INSERT OR IGNORE INTO worded(id) VALUES (?1)")?.execute([id])? > 0;
     if is_new {
         let mut statement = connection.prepare_cached("INSERT INTO words(rowid, v) VALUES (?1, ?2)")?;
         statement.execute(rusqlite::params![id, text])?;
@@ -58,8 +60,9 @@ pub fn search(connection: &Connection, subject: Option<i64>, text: &str) -> Resu
     let mut rows = Vec::new();
     for id in found {
         for predicate in &predicates {
-            let told = having
-                .query_map([*predicate, term::pack(term::LITERAL, id)], |row| Ok([row.get(0)?, row.get(1)?]))?;
+            let told = having.query_map([*predicate, term::pack(term::LITERAL, id)], |row| {
+                Ok([row.get(0)?, row.get(1)?])
+            })?;
             for row in told {
                 let row: [i64; 2] = row?;
                 if subject.is_none_or(|wanted| wanted == row[0]) {

@@ -16,7 +16,8 @@ impl State {
         if needed.is_empty() || needed.iter().any(|needed| self.tasks[*needed].succeeded()) {
             return None;
         }
-        let named: Vec<String> = needed.iter().take(NAMED).map(|needed| format!("`{}`", self.tasks[*needed].id)).collect();
+        let named: Vec<String> =
+            needed.iter().take(NAMED).map(|needed| format!("`{}`", self.tasks[*needed].id)).collect();
         let more = match needed.len() - named.len() {
             0 => String::new(),
             more => format!(" and {more} more"),

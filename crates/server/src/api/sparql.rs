@@ -79,7 +79,8 @@ fn no_updates() -> ApiError {
 }
 
 async fn answer(app: Shared, query: String, headers: &HeaderMap) -> Result<Response, ApiError> {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*").to_owned();
+    let accept =
+        headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*").to_owned();
     let host = app.hub.host.clone();
     let answered = waiting(move || Ok(host.sparql(&query, &accept))).await?;
     let SparqlAnswer { media, body } = answered.map_err(|refusal| match refusal {

@@ -24,7 +24,8 @@ pub fn run(console: &Console, args: &AskArgs) -> Result<Exit, CommandFailure> {
     };
     let values = values(console, question, &args.values)?;
     let query = question.query(&values).map_err(|why| {
-        CommandFailure::new(Exit::Usage, why).hint(format!("write `convoke knowledge ask {}`", usage(question)))
+        CommandFailure::new(Exit::Usage, why)
+            .hint(format!("write `convoke knowledge ask {}`", usage(question)))
     })?;
     let asked = Question { query, bounds: Bounds::PERSON, view: View::All, form: form(args.format) };
     print(console, &answered(console, &asked)?, args.format)?;
@@ -32,10 +33,16 @@ pub fn run(console: &Console, args: &AskArgs) -> Result<Exit, CommandFailure> {
 }
 
 /// What was given, by name; runs by their whole names.
-fn values(console: &Console, question: &Prepared, given: &[String]) -> Result<Vec<(String, String)>, CommandFailure> {
+fn values(
+    console: &Console,
+    question: &Prepared,
+    given: &[String],
+) -> Result<Vec<(String, String)>, CommandFailure> {
     let mut values: Vec<(String, String)> = Vec::new();
     for word in given {
-        let named = word.split_once('=').filter(|(name, _)| question.parameters.iter().any(|known| known.name == *name));
+        let named = word
+            .split_once('=')
+            .filter(|(name, _)| question.parameters.iter().any(|known| known.name == *name));
         let (name, value) = match named {
             Some((name, value)) => (name.to_owned(), value),
             None => {

@@ -23,7 +23,10 @@ pub fn run(console: &Console, args: &KnowledgeExportArgs) -> Result<Exit, Comman
     let text = match args.format {
         GraphFormat::RoCrate => {
             let Some(folder) = &args.output else {
-                return Err(CommandFailure::new(Exit::Usage, "an RO-Crate is a folder: say which with --output"));
+                return Err(CommandFailure::new(
+                    Exit::Usage,
+                    "an RO-Crate is a folder: say which with --output",
+                ));
             };
             write_crate(&state, &run, folder, args.contents)?;
             console.conclude(&format!("run {run} was written to {}", folder.display()));
@@ -32,8 +35,9 @@ pub fn run(console: &Console, args: &KnowledgeExportArgs) -> Result<Exit, Comman
         format => graph_text(&state, &run, format)?,
     };
     match &args.output {
-        Some(path) => std::fs::write(path, text)
-            .map_err(|error| CommandFailure::new(Exit::Failed, format!("`{}` cannot be written: {error}", path.display())))?,
+        Some(path) => std::fs::write(path, text).map_err(|error| {
+            CommandFailure::new(Exit::Failed, format!("`{}` cannot be written: {error}", path.display()))
+        })?,
         None => console.exact(&text)?,
     }
     Ok(Exit::Success)
@@ -41,9 +45,13 @@ pub fn run(console: &Console, args: &KnowledgeExportArgs) -> Result<Exit, Comman
 
 fn graph_text(state: &StateDir, run: &RunId, format: GraphFormat) -> Result<String, CommandFailure> {
     let connection = Store::reader(&update::file(state)).map_err(|error| refusal(&error))?;
-    let quads = quads_of(&connection, &graph_of(run)).map_err(|error| CommandFailure::new(Exit::State, error.to_string()))?;
+    let quads = quads_of(&connection, &graph_of(run))
+        .map_err(|error| CommandFailure::new(Exit::State, error.to_string()))?;
     if quads.is_empty() {
-        return Err(CommandFailure::new(Exit::Failed, format!("run `{run}` has no graph: its plan cannot be read")));
+        return Err(CommandFailure::new(
+            Exit::Failed,
+            format!("run `{run}` has no graph: its plan cannot be read"),
+        ));
     }
     let text = match format {
         GraphFormat::Nq => nquads(&quads),
@@ -58,13 +66,17 @@ fn graph_text(state: &StateDir, run: &RunId, format: GraphFormat) -> Result<Stri
 /// Writes a run as a folder with its metadata, its workflow, its graph, and with contents its inputs and its answer.
 fn write_crate(state: &StateDir, run: &RunId, folder: &Path, contents: bool) -> Result<(), CommandFailure> {
     let stored = Stored::open(state, &run.0)?;
-    let plan: Plan = serde_json::from_str(stored.reader.meta()?.plan.as_str())
-        .map_err(|error| CommandFailure::new(Exit::Failed, format!("the plan of the run cannot be read: {error}")))?;
+    let plan: Plan = serde_json::from_str(stored.reader.meta()?.plan.as_str()).map_err(|error| {
+        CommandFailure::new(Exit::Failed, format!("the plan of the run cannot be read: {error}"))
+    })?;
     let Some(started) = started_of(&stored.events) else {
         return Err(CommandFailure::new(Exit::Failed, format!("run `{run}` has not begun")));
     };
     std::fs::create_dir(folder).map_err(|error| {
-        CommandFailure::new(Exit::Failed, format!("the folder `{}` cannot be made: {error}", folder.display()))
+        CommandFailure::new(
+            Exit::Failed,
+            format!("the folder `{}` cannot be made: {error}", folder.display()),
+        )
     })?;
     let writing = Writing { folder };
     let mut about = RunCrate {
@@ -78,7 +90,8 @@ fn write_crate(state: &StateDir, run: &RunId, folder: &Path, contents: bool) -> 
     };
     for (number, source) in plan.sources.iter().enumerate() {
         let name = file_name(&source.path, number);
-        let file = writing.file(&format!("workflow/{name}"), &source.path, "application/yaml", &source.text)?;
+        let file =
+            writing.file(&format!("workflow/{name}"), &source.path, "application/yaml", &source.text)?;
         if number == 0 { about.main = Some(file) } else { about.sources.push(file) }
     }
     let graph = graph_text(state, run, GraphFormat::Ttl)?;
@@ -91,7 +104,8 @@ fn write_crate(state: &StateDir, run: &RunId, folder: &Path, contents: bool) -> 
             about.ended = Some(stamped.at.rfc3339());
             about.succeeded = Some(matches!(status, RunStatus::Succeeded | RunStatus::Partial));
             if let (true, Some(output)) = (contents, output) {
-                about.outputs = writing.payload(&stored, output, "answer.json", "answer")?.into_iter().collect();
+                about.outputs =
+                    writing.payload(&stored, output, "answer.json", "answer")?.into_iter().collect();
             }
         }
     }
@@ -128,7 +142,8 @@ fn agents(plan: &Plan) -> Vec<(String, String)> {
 /// A name in the crate for a source file: its own, without folders.
 fn file_name(path: &str, number: usize) -> String {
     let own = path.rsplit('/').next().unwrap_or(path);
-    let plain: String = own.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
+    let plain: String =
+        own.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
     if number == 0 { plain } else { format!("{number}-{plain}") }
 }
 
@@ -140,8 +155,9 @@ impl Writing<'_> {
     fn write(&self, path: &str, text: &str) -> Result<(), CommandFailure> {
         let path = self.folder.join(path);
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.and_then(|()| std::fs::write(&path, text))
-            .map_err(|error| CommandFailure::new(Exit::Failed, format!("`{}` cannot be written: {error}", path.display())))
+        made.and_then(|()| std::fs::write(&path, text)).map_err(|error| {
+            CommandFailure::new(Exit::Failed, format!("`{}` cannot be written: {error}", path.display()))
+        })
     }
 
     fn file(&self, path: &str, name: &str, media: &str, text: &str) -> Result<CrateFile, CommandFailure> {

@@ -39,7 +39,10 @@ fn rebuild(console: &Console, args: &RebuildArgs) -> Result<Exit, CommandFailure
     let telling = Telling { contents: args.contents };
     let updated = update::rebuild(&state, telling, PATIENCE).map_err(|error| refusal(&error))?;
     if updated.by_another {
-        return Err(CommandFailure::new(Exit::Owned, "another process brings the graph up to date at this moment"));
+        return Err(CommandFailure::new(
+            Exit::Owned,
+            "another process brings the graph up to date at this moment",
+        ));
     }
     console.conclude(&format!("the graph was made anew: {}", plural(updated.changes, "change")));
     Ok(Exit::Success)
@@ -55,7 +58,9 @@ fn query(console: &Console, args: &QueryArgs) -> Result<Exit, CommandFailure> {
 
 /// The query itself, a file that has it, or standard input.
 fn text(query: &str) -> Result<String, CommandFailure> {
-    let refuse = |error: std::io::Error| CommandFailure::new(Exit::Usage, format!("the query cannot be read: {error}"));
+    let refuse = |error: std::io::Error| {
+        CommandFailure::new(Exit::Usage, format!("the query cannot be read: {error}"))
+    };
     if query == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map_err(refuse)?;
@@ -94,7 +99,9 @@ pub(super) fn bring_up_to_date(console: &Console, state: &StateDir) -> Result<()
 /// Prints what a worker answered.
 pub(super) fn print(console: &Console, answer: &Answer, format: TableFormat) -> Result<(), CommandFailure> {
     match format {
-        TableFormat::Table if answer.media == "application/json" => console.data(&table::text(&answer.body))?,
+        TableFormat::Table if answer.media == "application/json" => {
+            console.data(&table::text(&answer.body))?
+        }
         _ => console.exact(&ended(&answer.body))?,
     }
     if answer.truncated {
@@ -113,9 +120,10 @@ pub(super) fn refusal(error: &Error) -> CommandFailure {
         Error::Refused(_) => CommandFailure::new(Exit::Refused, error.to_string()),
         Error::Stopped(_) => CommandFailure::new(Exit::Limit, error.to_string())
             .hint("`--timeout` gives a query more time; LIMIT and more bound parts make it smaller"),
-        Error::Store { .. } => {
-            CommandFailure::new(Exit::State, error.to_string()).hint("`convoke knowledge rebuild` makes it anew")
+        Error::Store { .. } => CommandFailure::new(Exit::State, error.to_string())
+            .hint("`convoke knowledge rebuild` makes it anew"),
+        Error::Follow(_) | Error::Journal(_) | Error::Io(_) => {
+            CommandFailure::new(Exit::State, error.to_string())
         }
-        Error::Follow(_) | Error::Journal(_) | Error::Io(_) => CommandFailure::new(Exit::State, error.to_string()),
     }
 }

@@ -11,7 +11,8 @@ const LONGEST: usize = 80;
 pub fn text(body: &str) -> String {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let strings = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let names: Vec<String> = strings(&value["columns"]).iter().map(|name| cell(name).to_uppercase().replace('_', " ")).collect();
+    let names: Vec<String> =
+        strings(&value["columns"]).iter().map(|name| cell(name).to_uppercase().replace('_', " ")).collect();
     let rows = strings(&value["rows"]);
     if rows.is_empty() {
         return "no rows\n".to_owned();
@@ -35,6 +36,7 @@ fn cell(value: &Value) -> String {
 
 /// A number without a tail that says nothing.
 fn trimmed(number: &str) -> String {
-    let rounded = number.parse::<f64>().map(|number| format!("{number:.6}")).unwrap_or_else(|_| number.to_owned());
+    let rounded =
+        number.parse::<f64>().map(|number| format!("{number:.6}")).unwrap_or_else(|_| number.to_owned());
     rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -37,7 +37,8 @@ fn check(console: &Console, args: &OrgCheckArgs) -> Result<Exit, CommandFailure>
     let names: Vec<String> = args.files.iter().map(|file| file.display().to_string()).collect();
     match organisation.filter(|_| !tally.refuses(strict)) {
         Some(organisation) if args.format == Format::Text => {
-            let found = if tally == Tally::default() { String::new() } else { format!(", {}", tally.words()) };
+            let found =
+                if tally == Tally::default() { String::new() } else { format!(", {}", tally.words()) };
             let ok = console.paint.good("ok:");
             console.conclude(&format!("{ok} {}: {}{found}", names.join(" "), words(&organisation)));
             Ok(Exit::Success)

@@ -28,7 +28,13 @@ pub fn run(console: &Console, args: &OrgShowArgs) -> Result<Exit, CommandFailure
     Ok(Exit::Success)
 }
 
-fn one(console: &Console, chart: &Chart, name: &str, file: &str, format: Format) -> Result<(), CommandFailure> {
+fn one(
+    console: &Console,
+    chart: &Chart,
+    name: &str,
+    file: &str,
+    format: Format,
+) -> Result<(), CommandFailure> {
     if let Some((iri, role)) = chart.role(name) {
         return match format {
             Format::Text => console.data(&role_page(chart, iri, role)),
@@ -39,7 +45,8 @@ fn one(console: &Console, chart: &Chart, name: &str, file: &str, format: Format)
     match format {
         Format::Text => console.data(&roles(chart, &iri)),
         Format::Json => {
-            let all: Vec<Value> = chart.roles_of(&iri).map(|(iri, role)| role_record(chart, iri, role)).collect();
+            let all: Vec<Value> =
+                chart.roles_of(&iri).map(|(iri, role)| role_record(chart, iri, role)).collect();
             console.json(&all)
         }
     }
@@ -88,16 +95,21 @@ fn roles(chart: &Chart, department: &str) -> String {
 }
 
 fn ids(chart: &Chart, roles: &std::collections::BTreeSet<String>) -> Vec<String> {
-    roles.iter().map(|iri| chart.roles.get(iri).map_or_else(|| local(iri).to_owned(), |role| role.id.clone())).collect()
+    roles
+        .iter()
+        .map(|iri| chart.roles.get(iri).map_or_else(|| local(iri).to_owned(), |role| role.id.clone()))
+        .collect()
 }
 
 fn servers(chart: &Chart, role: &Role) -> Vec<String> {
-    let servers = role.servers.iter().filter_map(|iri| chart.servers.get(iri)).map(|server| server.name.clone());
+    let servers =
+        role.servers.iter().filter_map(|iri| chart.servers.get(iri)).map(|server| server.name.clone());
     servers.chain(role.tools.iter().cloned()).collect()
 }
 
 fn role_page(chart: &Chart, iri: &str, role: &Role) -> String {
-    let mut lines = vec![format!("{}  {}", role.id, role.label.as_deref().unwrap_or_default()).trim_end().to_owned()];
+    let mut lines =
+        vec![format!("{}  {}", role.id, role.label.as_deref().unwrap_or_default()).trim_end().to_owned()];
     let mut line = |name: &str, value: String| {
         if !value.is_empty() {
             lines.push(format!("  {name:<12} {value}"));

@@ -25,7 +25,8 @@ impl InspectedRun {
     /// Prints the answer of the run that names its sources; fails where a citation is wrong.
     pub(super) fn print_sources(&self, console: &Console, format: Format) -> Result<Exit, CommandFailure> {
         let Some(found) = self.sourced()? else {
-            let words = format!("no step of run `{}` has made one answer of several outputs", self.stored.run);
+            let words =
+                format!("no step of run `{}` has made one answer of several outputs", self.stored.run);
             return Err(CommandFailure::new(Exit::Failed, words).hint(format!(
                 "`convoke knowledge ask sources {}` says which outputs went into its answer",
                 self.stored.run
@@ -41,14 +42,20 @@ impl InspectedRun {
     /// The last answer with sources that a step of the run's own workflow gave.
     fn sourced(&self) -> Result<Option<Sourced>, CommandFailure> {
         let outputs = self.stored.events.iter().rev().filter_map(|stamped| match &stamped.event {
-            Event::TaskSucceeded { task, output } | Event::AttemptFinished { task, output, .. } => Some((task, output)),
+            Event::TaskSucceeded { task, output } | Event::AttemptFinished { task, output, .. } => {
+                Some((task, output))
+            }
             _ => None,
         });
         for (task, output) in outputs.filter(|(task, _)| task.depth() == 0) {
             let Some(report) = self.parsed(output)? else { continue };
-            let Some(sources) = report["sources"].as_array().filter(|_| report.get("result").is_some()) else { continue };
+            let Some(sources) = report["sources"].as_array().filter(|_| report.get("result").is_some())
+            else {
+                continue;
+            };
             let answer = readable(&report["result"]);
-            let texts = sources.iter().map(|source| self.text_of_source(source)).collect::<Result<Vec<_>, _>>()?;
+            let texts =
+                sources.iter().map(|source| self.text_of_source(source)).collect::<Result<Vec<_>, _>>()?;
             let citations = citations(&answer, sources.len(), &|at| texts[at].clone());
             return Ok(Some(Sourced { task: task.clone(), answer, sources: sources.clone(), citations }));
         }
@@ -102,7 +109,12 @@ impl Sourced {
         let wrong = self.citations.iter().filter(|one| one.verdict.is_wrong()).count();
         text.push_str(&format!("\ncitations: {}, {wrong} wrong\n", self.citations.len()));
         for one in &self.citations {
-            text.push_str(&format!("  [{}] {}: {}\n", one.marks.join(", "), flag(one.verdict), escape::line(&one.claim)));
+            text.push_str(&format!(
+                "  [{}] {}: {}\n",
+                one.marks.join(", "),
+                flag(one.verdict),
+                escape::line(&one.claim)
+            ));
         }
         text
     }

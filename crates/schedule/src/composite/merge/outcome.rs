@@ -7,8 +7,8 @@ use super::vote::{Ballot, Cast, count, read_vote};
 use crate::composite::Step;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
-use convoke_model::hash::HashSet;
 use convoke_model::citations::{Citation, citations};
+use convoke_model::hash::HashSet;
 use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
 use convoke_model::{ChildKind, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
@@ -121,7 +121,8 @@ impl View<'_> {
         let sources = merging.sources.iter().enumerate();
         let sources = sources.map(|(at, source)| self.source(at, *source, named.contains(&at)));
         let (calls, usage) = self.calls_so_far(task);
-        let checked = if merged && merging.strategy.may_ask() { self.citations(&text, merging) } else { Vec::new() };
+        let checked =
+            if merged && merging.strategy.may_ask() { self.citations(&text, merging) } else { Vec::new() };
         // Moved, not quoted: there may be thousands of sources, and the result is as long as they are.
         let fields = [
             ("result", result),
