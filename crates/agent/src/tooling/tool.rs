@@ -274,7 +274,7 @@ mod tests {
             known_results: Vec::new(),
             remembered: Vec::new(),
             workspace: None,
-        proof: None,
+            proof: None,
             contract: None,
         };
         perform(toolbox, &assignment, &work, &Alone, CancellationToken::new()).await

@@ -195,7 +195,7 @@ impl World {
             known_results: Vec::new(),
             remembered: Vec::new(),
             workspace: None,
-        proof: None,
+            proof: None,
             contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;
