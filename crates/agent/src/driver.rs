@@ -4,8 +4,8 @@ use crate::proof::Checker;
 use crate::refusals::Refusals;
 use crate::talk::Talk;
 use crate::{
-    Commands, EngineLink, NoProver, Programmer, Programs, Prover, Provider, Providers, Toolbox, probe, script,
-    tool,
+    Commands, EngineLink, NoProver, Programmer, Programs, Prover, Provider, Providers, Toolbox, probe,
+    script, tool,
 };
 use convoke_failpoint::failpoint;
 use convoke_model::{

@@ -137,12 +137,7 @@ impl Checker<'_> {
     }
 
     /// The end of a command, a tool or a probe once its work was looked at. Nobody can be told what is missing, so it has failed.
-    pub async fn judge(
-        &self,
-        proof: &ProofCall,
-        end: AttemptEnd,
-        cancel: &CancellationToken,
-    ) -> AttemptEnd {
+    pub async fn judge(&self, proof: &ProofCall, end: AttemptEnd, cancel: &CancellationToken) -> AttemptEnd {
         let (output, usage) = match &end {
             AttemptEnd::Finished { output, usage } => (output.clone(), *usage),
             AttemptEnd::Probed(ProbeFinding::Happened(output)) => (output.clone(), Default::default()),
@@ -180,7 +175,8 @@ impl Checker<'_> {
     pub fn known_output(&self) -> Option<AttemptEnd> {
         let known = self.assignment.known_results.iter();
         let mut own = known.filter(|known| *known.key == *self.assignment.key);
-        own.next_back().map(|known| AttemptEnd::Finished { output: known.result.clone(), usage: Default::default() })
+        own.next_back()
+            .map(|known| AttemptEnd::Finished { output: known.result.clone(), usage: Default::default() })
     }
 
     fn cancelled(&self) -> Failure {
@@ -209,10 +205,11 @@ fn complete(proof: &ProofCall, seen: Vec<ProofFinding>, called: &BTreeSet<String
 
 /// What does not hold, in one line.
 pub(crate) fn missing(findings: &[ProofFinding]) -> String {
-    let words = findings.iter().filter(|finding| !finding.held).map(|finding| match finding.evidence.as_str() {
-        "" => format!("`{}` does not hold", finding.condition),
-        why => format!("`{}` does not hold ({})", finding.condition, clipped(&one_line(why), MOST_WORDS)),
-    });
+    let words =
+        findings.iter().filter(|finding| !finding.held).map(|finding| match finding.evidence.as_str() {
+            "" => format!("`{}` does not hold", finding.condition),
+            why => format!("`{}` does not hold ({})", finding.condition, clipped(&one_line(why), MOST_WORDS)),
+        });
     words.collect::<Vec<_>>().join("; ")
 }
 

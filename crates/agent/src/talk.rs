@@ -14,8 +14,8 @@ use crate::proof::Checker;
 use crate::refusals::Refusals;
 use crate::tool_names;
 use crate::{
-    Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Prover, Provider, Purpose, Report, Tool, Toolbox,
-    TurnRecord,
+    Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Prover, Provider, Purpose, Report, Tool,
+    Toolbox, TurnRecord,
 };
 use convoke_failpoint::failpoint;
 use convoke_model::{
@@ -397,11 +397,7 @@ impl Talk<'_> {
     }
 
     /// Has the work looked at that an answer stands for. What is being looked at ends with the talk.
-    async fn look_at_work(
-        &self,
-        premise: &Premise<'_>,
-        going: &mut Going<'_>,
-    ) -> Result<(), Failure> {
+    async fn look_at_work(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
         let (Some(proof), Some(output)) = (premise.proof, going.conversation.to_prove().cloned()) else {
             return Ok(());
         };

@@ -98,7 +98,8 @@ pub fn guided_again(guidance: &str) -> String {
 
 /// Sends back what was said to be done and is not, with what was found.
 pub fn not_proven(findings: &[ProofFinding]) -> String {
-    let mut words = String::from("Your answer says that the work is done. It was checked, and this does not hold:\n");
+    let mut words =
+        String::from("Your answer says that the work is done. It was checked, and this does not hold:\n");
     for finding in findings.iter().filter(|finding| !finding.held) {
         let _ = write!(words, "\n- {}\n", finding.condition);
         for line in finding.evidence.lines() {

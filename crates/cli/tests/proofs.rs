@@ -57,13 +57,20 @@ fn what_does_not_hold_goes_back_with_the_evidence_until_it_does() {
     assert_eq!(said.json(), json!({"said": "Now it is there."}));
     let task = shown(&world, "coder");
     assert_eq!(task["proven"], true, "{task:#}");
-    let checks: Vec<_> = task["checks"].as_array().unwrap().iter().map(|check| check["held"].clone()).collect();
+    let checks: Vec<_> =
+        task["checks"].as_array().unwrap().iter().map(|check| check["held"].clone()).collect();
     assert_eq!(checks, [json!(false), json!(true)]);
     assert_eq!(task["checks"][0]["findings"][0]["evidence"], "there is no such file");
     let told = task["conversations"][0]["messages"].to_string();
-    assert!(told.contains("It was checked, and this does not hold") && told.contains("file_exists: out.txt"), "{told}");
+    assert!(
+        told.contains("It was checked, and this does not hold") && told.contains("file_exists: out.txt"),
+        "{told}"
+    );
     let text = world.convoke(&["show", &world.run(), "coder"]).exits(0).stdout;
-    assert!(text.contains("\nproven\n") && text.contains("check 1 (attempt 1): 1 of 2 do not hold"), "{text}");
+    assert!(
+        text.contains("\nproven\n") && text.contains("check 1 (attempt 1): 1 of 2 do not hold"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -76,7 +83,10 @@ fn what_stays_undone_fails_as_unproven_after_so_many_returns() {
     assert!(said.contains("it is said to be done and is not (checked 2 times)"), "{said}");
     assert!(said.contains("hint: "), "{said}");
     let task = shown(&world, "coder");
-    assert_eq!((&task["failure"]["class"], &task["failure"]["reason"]), (&json!("invalid_output"), &json!("unproven")));
+    assert_eq!(
+        (&task["failure"]["class"], &task["failure"]["reason"]),
+        (&json!("invalid_output"), &json!("unproven"))
+    );
     assert_eq!(bodies(&world, "proof_begun").len(), 1);
     assert_eq!(bodies(&world, "proof_checked").len(), 2);
     assert_eq!(task["attempts"].as_array().unwrap().len(), 1, "no retry unless it is asked for");
@@ -156,7 +166,8 @@ fn commands_check_in_the_sandbox_under_the_policy() {
     world.write("a.txt", "one\n");
     world.write("b.txt", "same\n");
     world.convoke(&["run", "w.yaml"]).exits(0);
-    let evidence = shown(&world, "coder")["checks"][0]["findings"][0]["evidence"].as_str().unwrap().to_owned();
+    let evidence =
+        shown(&world, "coder")["checks"][0]["findings"][0]["evidence"].as_str().unwrap().to_owned();
     assert!(evidence.contains("< one") && evidence.ends_with("[exit code 1]"), "{evidence}");
     // What the policy denies is known before a model is asked.
     let world = agent("ensure: [{command: cat .env}]", &json!(["Done."]));
@@ -201,7 +212,10 @@ fn each_task_proves_its_work_in_its_own_worktree() {
         assert!(ran.success());
     }
     world.convoke(&["run", "w.yaml", "--allow-partial"]);
-    assert_eq!((&shown(&world, "all[0]")["proven"], &shown(&world, "all[0]")["status"]), (&json!(true), &json!("succeeded")));
+    assert_eq!(
+        (&shown(&world, "all[0]")["proven"], &shown(&world, "all[0]")["status"]),
+        (&json!(true), &json!("succeeded"))
+    );
     let failed = shown(&world, "all[1]");
     assert_eq!(failed["failure"]["reason"], "unproven", "{failed:#}");
     assert!(world.work().join("a.txt").exists(), "what was proven came back");
@@ -221,7 +235,8 @@ fn a_goal_sees_which_of_its_results_are_proven() {
     }});
     world.write("replies.yaml", replies.to_string());
     let said = world.convoke(&["run", "w.yaml", "-q"]).exits(0).json();
-    let proven: Vec<_> = said["tasks"].as_array().unwrap().iter().map(|task| task["proven"].clone()).collect();
+    let proven: Vec<_> =
+        said["tasks"].as_array().unwrap().iter().map(|task| task["proven"].clone()).collect();
     assert_eq!(proven, [json!(true), json!(false)], "{said:#}");
     let asked = shown(&world, "goal/finalise[1]")["asked"]["prompt"].as_str().unwrap().to_owned();
     assert!(asked.contains("(succeeded, proven)") && asked.contains("(succeeded, not proven)"), "{asked}");
@@ -273,8 +288,7 @@ fn a_persona_proves_its_work_where_it_says_that_it_is_done() {
 #[test]
 fn killed_during_a_check_a_run_goes_on_with_what_is_on_disk() {
     let replies = json!(["Done.", writes("out.txt", "x"), "Now it is there."]);
-    let places =
-        ["begin:1", "begun:1", "before:1", "checked:1", "told:1", "before:2", "checked:2", "told:2"];
+    let places = ["begin:1", "begun:1", "before:1", "checked:1", "told:1", "before:2", "checked:2", "told:2"];
     for place in places {
         let world = agent("ensure: [{file_exists: out.txt}, diff_not_empty]", &replies);
         let mut command = world.command(&["run", "w.yaml"]);
@@ -284,7 +298,8 @@ fn killed_during_a_check_a_run_goes_on_with_what_is_on_disk() {
         world.convoke(&["resume", &world.run()]).exits(0);
         assert_eq!(shown(&world, "coder")["proven"], true, "{place}");
         assert_eq!(bodies(&world, "proof_begun").len(), 1, "{place}: what was there first counts");
-        let checks: Vec<_> = bodies(&world, "proof_checked").iter().map(|check| check["check"].clone()).collect();
+        let checks: Vec<_> =
+            bodies(&world, "proof_checked").iter().map(|check| check["check"].clone()).collect();
         let mut once = checks.clone();
         once.dedup();
         assert_eq!(checks, once, "{place}: a check on disk is not made again");

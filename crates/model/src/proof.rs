@@ -38,15 +38,8 @@ pub enum Condition {
 
 impl Condition {
     /// The words by which files name conditions; `protect` is a key of its own.
-    pub const WORDS: &'static [&'static str] = &[
-        "file_exists",
-        "file_changed",
-        "diff_not_empty",
-        "command",
-        "tests_pass",
-        "tool_called",
-        "that",
-    ];
+    pub const WORDS: &'static [&'static str] =
+        &["file_exists", "file_changed", "diff_not_empty", "command", "tests_pass", "tool_called", "that"];
 
     /// The word for it.
     pub fn word(&self) -> &'static str {
@@ -64,10 +57,7 @@ impl Condition {
 
     /// Whether it compares with what was there before the work.
     pub fn needs_baseline(&self) -> bool {
-        matches!(
-            self,
-            Condition::FileChanged(_) | Condition::DiffNotEmpty(_) | Condition::Protected(_)
-        )
+        matches!(self, Condition::FileChanged(_) | Condition::DiffNotEmpty(_) | Condition::Protected(_))
     }
 
     /// Whether a command is run to check it.
@@ -266,7 +256,9 @@ mod tests {
     #[test]
     fn what_a_model_wrote_is_read_or_refused_with_the_reason() {
         let read = |text: &str| Condition::of_model(text).map(|condition| condition.to_string());
-        for text in ["file_exists: a/b.md", "command: cargo test -- a:b", "tests_pass", "tests_pass: npm test"] {
+        for text in
+            ["file_exists: a/b.md", "command: cargo test -- a:b", "tests_pass", "tests_pass: npm test"]
+        {
             assert_eq!(read(text).as_deref(), Ok(text));
         }
         assert_eq!(read("diff_not_empty").as_deref(), Ok("diff_not_empty"));

@@ -135,12 +135,7 @@ impl Policy {
         let everything = || vec![PathPattern { text: "**".to_owned(), parts: vec![Part::Any] }];
         Policy {
             binaries: Binaries { allow: vec!["*".to_owned()], ..Binaries::default() },
-            paths: Paths {
-                read: everything(),
-                write: everything(),
-                protect: patterns,
-                secret: Vec::new(),
-            },
+            paths: Paths { read: everything(), write: everything(), protect: patterns, secret: Vec::new() },
             tools: Tools { allow: vec!["*".to_owned()], deny: Vec::new() },
             on_violation: OnViolation::ValidationFail,
             ..Policy::nothing("protect")

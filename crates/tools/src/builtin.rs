@@ -251,7 +251,8 @@ impl Toolbox for Hands {
         };
         Box::pin(async move {
             // What cannot be judged is refused when it is called, with the reason.
-            let (Ok(arguments), Ok(root)) = (given(server, &tool.name, arguments), self.own.root(asker, server))
+            let (Ok(arguments), Ok(root)) =
+                (given(server, &tool.name, arguments), self.own.root(asker, server))
             else {
                 return Review::Allow;
             };

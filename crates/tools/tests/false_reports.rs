@@ -82,8 +82,12 @@ fn conditions(kind: Kind) -> (Vec<Condition>, Vec<String>) {
         Kind::FailingTests => {
             (vec![Condition::TestsPass(Some("diff src/value.txt tests/expected.txt".into()))], vec![])
         }
-        Kind::EditedTests | Kind::EmptiedTests | Kind::RemovedProof | Kind::LinkedProof => (vec![compare()], tests()),
-        Kind::OtherOutput => (vec![Condition::That("output.fixed > 2 and output.files | length > 0".into())], vec![]),
+        Kind::EditedTests | Kind::EmptiedTests | Kind::RemovedProof | Kind::LinkedProof => {
+            (vec![compare()], tests())
+        }
+        Kind::OtherOutput => {
+            (vec![Condition::That("output.fixed > 2 and output.files | length > 0".into())], vec![])
+        }
     }
 }
 
@@ -142,7 +146,9 @@ fn inspector() -> Inspector {
     let shell = Sandboxed::new(Environment::new(path, &[]));
     // Expressions are the plan's; here one stands for all.
     let holds = |_: &str, output: &Value| {
-        Ok::<bool, String>(output["fixed"].as_u64().is_some_and(|fixed| fixed > 2) && output["files"].as_array().is_some())
+        Ok::<bool, String>(
+            output["fixed"].as_u64().is_some_and(|fixed| fixed > 2) && output["files"].as_array().is_some(),
+        )
     };
     Inspector::new(std::path::PathBuf::from("/"), Arc::new(shell), Arc::new(holds))
 }
@@ -237,7 +243,8 @@ async fn a_command_of_a_model_runs_only_where_the_policy_allows_it() {
         let conditions = vec![StatedCondition { condition: Condition::Command(command.into()), by_model }];
         let proof = ProofCall { conditions, ..ProofCall::default() };
         let asker = Asker { task: &task, attempt: 1, key: "k", trace: None, folder: Some(&named) };
-        let found = inspector().check(asker, &proof, &JsonText::of(&json!({})), CancellationToken::new()).await;
+        let found =
+            inspector().check(asker, &proof, &JsonText::of(&json!({})), CancellationToken::new()).await;
         found.unwrap().remove(0)
     };
     assert!(held("cat a.txt", true).await.held);

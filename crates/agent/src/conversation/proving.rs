@@ -47,7 +47,11 @@ impl Conversation {
             return;
         }
         self.state.returns += 1;
-        let message = format!("step `{}`: it is not done, asking again: {}", premise.step, crate::proof::missing(findings));
+        let message = format!(
+            "step `{}`: it is not done, asking again: {}",
+            premise.step,
+            crate::proof::missing(findings)
+        );
         self.note(convoke_model::reason::UNPROVEN, message);
         self.transcript.push(Message::new(Role::User, wording::not_proven(findings)));
         // A question of its own, with as many tries as the first.

@@ -68,7 +68,8 @@ impl Conversation {
     /// left to another attempt.
     pub(super) fn or_the_one_before(&mut self, premise: &Premise<'_>, stage: Stage) -> Stage {
         let Stage::Over(Ending::Failed(failure)) = &stage else { return stage };
-        let is_replaceable = !failure.keeps_conversation() && failure.reason.as_deref() != Some(reason::UNPROVEN);
+        let is_replaceable =
+            !failure.keeps_conversation() && failure.reason.as_deref() != Some(reason::UNPROVEN);
         match self.state.before.take_if(|_| is_replaceable) {
             None => stage,
             Some(output) => {

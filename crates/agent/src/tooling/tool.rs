@@ -283,7 +283,7 @@ mod tests {
             remembered: Vec::new(),
             guidance: Vec::new(),
             workspace: None,
-        proof: None,
+            proof: None,
             contract: None,
         };
         perform(toolbox, &assignment, &work, &Alone, CancellationToken::new()).await

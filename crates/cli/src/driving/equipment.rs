@@ -174,8 +174,7 @@ impl Equipment {
     pub fn executor(&self) -> Arc<dyn Executor> {
         let (commands, toolbox) = (self.commands.clone(), self.tools.toolbox());
         let providers = RedactedProviders::over(self.providers.clone(), self.unsent.clone());
-        let attempts =
-            Attempts::new(providers, commands, toolbox, programs()).proving(self.prover.clone());
+        let attempts = Attempts::new(providers, commands, toolbox, programs()).proving(self.prover.clone());
         let executor =
             RedactedExecutor::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()));
         match &self.unconfined {

@@ -68,7 +68,8 @@ fn stated(
 fn of_claim(claim: &Claim, span: &Span, owner: &str, is_asked: bool) -> Vec<Diagnostic> {
     match claim {
         Claim::ToolCalled(_) if !is_asked => {
-            let message = format!("{owner}: `tool_called` is about agents, and this one calls no tools of its choice");
+            let message =
+                format!("{owner}: `tool_called` is about agents, and this one calls no tools of its choice");
             vec![Diagnostic::error("workflow::not_allowed_here", message, span.clone(), "never holds")]
         }
         Claim::That(text) => expression(text, owner),
@@ -102,7 +103,12 @@ fn literal(claim: &Claim, text: &Text, owner: &str) -> Option<Diagnostic> {
     match claim {
         Claim::Command(_) | Claim::TestsPass(_) => text.value.trim().is_empty().then(|| {
             let message = format!("{owner}: `{}` is empty", claim.word());
-            Diagnostic::error("workflow::empty_value", message, text.span.clone(), "a command is required here")
+            Diagnostic::error(
+                "workflow::empty_value",
+                message,
+                text.span.clone(),
+                "a command is required here",
+            )
         }),
         _ => bad_path(&text.value, &text.span, claim.word(), owner),
     }
@@ -116,6 +122,11 @@ fn bad_path(path: &str, span: &Span, key: &str, owner: &str) -> Option<Diagnosti
         _ => return None,
     };
     let message = format!("{owner}: `{key}` {why}: `{path}`");
-    let found = Diagnostic::error("workflow::bad_path", message, span.clone(), "paths are those of the step's folder");
+    let found = Diagnostic::error(
+        "workflow::bad_path",
+        message,
+        span.clone(),
+        "paths are those of the step's folder",
+    );
     Some(found.help("patterns take `*` within a name and `**` over folders: `tests/**`"))
 }

@@ -3,8 +3,8 @@
 use super::outline::{Item, Outline};
 use crate::plan::{PromptKind, VARIABLES};
 use crate::source::workflow::{
-    AgentStep, Clearance, Condition, Ensure, GateStep, GoalStep, Hook, PhaseStep, QuestionsStep, ReduceStep, Route,
-    ScriptStep, SetStep, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration,
+    AgentStep, Clearance, Condition, Ensure, GateStep, GoalStep, Hook, PhaseStep, QuestionsStep, ReduceStep,
+    Route, ScriptStep, SetStep, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration,
     WaitStep, WorkerKind, WorkflowStep, edge_between,
 };
 use crate::source::{Spanned, Text};

@@ -32,7 +32,11 @@ impl Builder<'_> {
     }
 
     /// The proof of a step's own work.
-    pub(super) fn proof_of(&mut self, common: &source::Common, kind: &source::StepKind) -> Option<Box<Proof>> {
+    pub(super) fn proof_of(
+        &mut self,
+        common: &source::Common,
+        kind: &source::StepKind,
+    ) -> Option<Box<Proof>> {
         let policy = match kind {
             source::StepKind::Agent(agent) => agent.policy.as_ref(),
             _ => None,

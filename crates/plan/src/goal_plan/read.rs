@@ -4,8 +4,8 @@
 //! checked. Unknown keys are left to `source`: in a file they are slips, in an answer of a model they do no harm.
 
 use super::proposal::{Draft, UNSTATED};
-use convoke_model::{Condition, Effort, MOST_CONDITIONS};
 use convoke_model::hash::HashSet;
+use convoke_model::{Condition, Effort, MOST_CONDITIONS};
 use serde_json::{Map, Value};
 
 /// A value of a task that is not what it must be.
@@ -116,7 +116,8 @@ impl<'f> Fields<'f> {
         const KEY: &str = "ensure";
         const EXPECTED: &str = "a list of conditions: `file_exists: PATH`, `file_changed: PATH`, `command: COMMAND`, `tests_pass`, \
                                 `diff_not_empty`, `tool_called: NAME`";
-        let list = self.read(KEY, EXPECTED, |value| value.as_array().filter(|list| list.len() <= MOST_CONDITIONS))?;
+        let list =
+            self.read(KEY, EXPECTED, |value| value.as_array().filter(|list| list.len() <= MOST_CONDITIONS))?;
         let mut conditions = Vec::with_capacity(list.len());
         for (item, value) in list.iter().enumerate() {
             match value.as_str().and_then(|text| Condition::of_model(text).ok()) {

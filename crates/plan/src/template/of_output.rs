@@ -1,7 +1,7 @@
 //! Expressions over an output alone: what `that` of an `ensure` says.
 
-use super::renderer::{ConditionId, ConditionSource, Renderer};
 use super::json::from_json;
+use super::renderer::{ConditionId, ConditionSource, Renderer};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,9 @@ mod tests {
     fn an_expression_sees_the_output_and_nothing_else() {
         let output = json!({"count": 3, "names": ["a", "b"], "ok": true});
         let holds = |expression: &str| holds_for_output(expression, &output);
-        for yes in ["output.count == 3", "{{ output.ok }}", "output.names | length > 1", "'a' in output.names"] {
+        for yes in
+            ["output.count == 3", "{{ output.ok }}", "output.names | length > 1", "'a' in output.names"]
+        {
             assert_eq!(holds(yes), Ok(true), "{yes}");
         }
         for no in ["output.count > 3", "output.names | length == 0", "output.missing is defined"] {

@@ -97,7 +97,10 @@ impl ReplayProver {
     async fn played(&self, asker: Asker<'_>, arguments: &JsonText) -> Result<JsonText, Failure> {
         let result = self.player.result(asker, &tool(), arguments).await?;
         result.structured.ok_or_else(|| {
-            super::replay::not_recorded(format!("a look at the work of `{}` is not on the cassette", asker.task))
+            super::replay::not_recorded(format!(
+                "a look at the work of `{}` is not on the cassette",
+                asker.task
+            ))
         })
     }
 }

@@ -25,7 +25,8 @@ impl View<'_> {
         for claim in own.iter().flat_map(|own| &own.conditions) {
             conditions.push(StatedCondition { condition: self.condition(task, claim)?, by_model: false });
         }
-        let by_model = |condition: &Condition| StatedCondition { condition: condition.clone(), by_model: true };
+        let by_model =
+            |condition: &Condition| StatedCondition { condition: condition.clone(), by_model: true };
         conditions.extend(planned.iter().map(by_model));
         let proof = self.proofs.get(&task);
         Ok(Some(ProofCall {
@@ -91,7 +92,10 @@ impl State {
             // What is accepted is the last try, or what was made of the work that it handed out.
             Kind::Phase(_) => {
                 let is_own = |member: &TaskIx| {
-                    matches!(self.child_kind(*member), Some(ChildKind::Try { .. } | ChildKind::Aggregate { .. }))
+                    matches!(
+                        self.child_kind(*member),
+                        Some(ChildKind::Try { .. } | ChildKind::Aggregate { .. })
+                    )
                 };
                 members.filter(is_own).last().is_some_and(|last| self.is_proven(last))
             }
@@ -104,13 +108,16 @@ impl State {
         let members: Vec<TaskIx> =
             self.tasks[task].group.iter().flat_map(|group| &group.members).copied().collect();
         let works = |member: &TaskIx| self.goal_role(*member).is_some_and(|(role, _)| role.works());
-        let mut last = members.iter().rev().copied().skip_while(|member| {
-            !works(member) && self.item_of(*member).is_none()
-        });
+        let mut last = members
+            .iter()
+            .rev()
+            .copied()
+            .skip_while(|member| !works(member) && self.item_of(*member).is_none());
         match last.next() {
             Some(done) if self.item_of(done).is_none() => self.is_proven(done),
             Some(child) => {
-                let children = std::iter::once(child).chain(last.take_while(|one| self.item_of(*one).is_some()));
+                let children =
+                    std::iter::once(child).chain(last.take_while(|one| self.item_of(*one).is_some()));
                 children.into_iter().all(|child| self.is_proven(child))
             }
             None => false,

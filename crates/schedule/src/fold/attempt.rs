@@ -151,7 +151,11 @@ impl State {
 
     /// What follows when an attempt was cut off. Work that is sealed is not done again, so nothing is unknown.
     pub(crate) fn on_unknown(&self, task: TaskIx) -> OnUnknown {
-        if self.is_sealed(task) || self.is_committed(task) { OnUnknown::Retry } else { self.node(task).on_unknown }
+        if self.is_sealed(task) || self.is_committed(task) {
+            OnUnknown::Retry
+        } else {
+            self.node(task).on_unknown
+        }
     }
 
     fn probe_if_so_stated(&mut self, task: TaskIx) {

@@ -54,7 +54,9 @@ impl Snapshot {
 /// What is there of what a condition is about.
 pub(super) fn snapshot(root: &Root, condition: &Condition) -> Result<Snapshot, String> {
     match condition {
-        Condition::FileChanged(path) => files(root, &patterns(std::slice::from_ref(path))?, true).map(Snapshot::Files),
+        Condition::FileChanged(path) => {
+            files(root, &patterns(std::slice::from_ref(path))?, true).map(Snapshot::Files)
+        }
         Condition::Protected(paths) => files(root, &patterns(paths)?, true).map(Snapshot::Files),
         Condition::DiffNotEmpty(paths) => {
             // What git ignores is made by programs; it counts where a pattern names it.
@@ -144,7 +146,11 @@ fn names(root: &Root, patterns: &[PathPattern]) -> Result<Vec<String>, String> {
 }
 
 /// Each file of these patterns, or of all, with a hash of what it holds and whether it may be run.
-fn files(root: &Root, patterns: &[PathPattern], with_ignored: bool) -> Result<BTreeMap<String, String>, String> {
+fn files(
+    root: &Root,
+    patterns: &[PathPattern],
+    with_ignored: bool,
+) -> Result<BTreeMap<String, String>, String> {
     let (mut found, mut bytes) = (BTreeMap::new(), 0u64);
     walk(root, with_ignored, |at| {
         if !patterns.is_empty() && !is_meant(patterns, at.path) {
@@ -158,7 +164,10 @@ fn files(root: &Root, patterns: &[PathPattern], with_ignored: bool) -> Result<BT
             }
             // What a link leads to is not looked at, so nothing that must stay may be behind one.
             None if !patterns.is_empty() => {
-                return Err(format!("`{}` is a symbolic link or no file; name the files themselves", at.path));
+                return Err(format!(
+                    "`{}` is a symbolic link or no file; name the files themselves",
+                    at.path
+                ));
             }
             None => link(root, at.path),
         };

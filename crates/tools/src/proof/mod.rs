@@ -12,9 +12,7 @@ mod test_run;
 use crate::builtin::{Rulebook, Shell};
 use convoke_agent::{Asker, Prover, Review};
 use convoke_files::Root;
-use convoke_model::{
-    Class, Condition, Failure, JsonText, ProofCall, ProofFinding, StatedCondition, reason,
-};
+use convoke_model::{Class, Condition, Failure, JsonText, ProofCall, ProofFinding, StatedCondition, reason};
 use files::{Snapshot, changes, snapshot};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -142,7 +140,9 @@ impl Inspector {
                     self.run(asker, proof, &stated, &cancel).await?
                 }
                 Condition::That(expression) => match (self.evaluate)(expression, &output.value()) {
-                    Ok(holds) => (holds, if holds { String::new() } else { "it is not true of the output".to_owned() }),
+                    Ok(holds) => {
+                        (holds, if holds { String::new() } else { "it is not true of the output".to_owned() })
+                    }
                     Err(why) => (false, why),
                 },
                 _ => compared.take(place),
@@ -174,7 +174,8 @@ impl Prover for Inspector {
             }
             let all: Vec<StatedCondition> = proof.all().collect();
             blocking(move || baseline(&root, &all)).await?.map_err(|why| {
-                Failure::new(Class::Fatal, format!("its work cannot be proven: {why}")).reason(reason::UNPROVABLE)
+                Failure::new(Class::Fatal, format!("its work cannot be proven: {why}"))
+                    .reason(reason::UNPROVABLE)
             })
         })
     }
@@ -193,7 +194,8 @@ impl Prover for Inspector {
 /// Files may lie on slow disks; nothing else waits for them.
 async fn blocking<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     tokio::task::spawn_blocking(look).await.map_err(|error| {
-        Failure::new(Class::Fatal, format!("its work could not be looked at: {error}")).reason(reason::UNPROVABLE)
+        Failure::new(Class::Fatal, format!("its work could not be looked at: {error}"))
+            .reason(reason::UNPROVABLE)
     })
 }
 

@@ -8,7 +8,8 @@ pub(super) const NONE_KNOWN: &str =
 
 /// The command by which a project is tested, by the files that it has; the first that fits.
 pub(super) fn command(root: &Root) -> Option<&'static str> {
-    let text = |path: &str| root.read(path, 1 << 20).ok().map(|text| String::from_utf8_lossy(&text).into_owned());
+    let text =
+        |path: &str| root.read(path, 1 << 20).ok().map(|text| String::from_utf8_lossy(&text).into_owned());
     let has = |path: &str| text(path).is_some();
     if has("Cargo.toml") {
         return Some("cargo test");
@@ -46,13 +47,18 @@ pub(super) fn ran_none(output: &str) -> bool {
         }
     }
     let of_go = |line: &str| line.contains("[no test files]");
-    let packages = || output.lines().filter(|line| line.starts_with("ok ") || of_go(line) || line.starts_with("?"));
+    let packages =
+        || output.lines().filter(|line| line.starts_with("ok ") || of_go(line) || line.starts_with("?"));
     packages().next().is_some() && packages().all(of_go)
 }
 
 /// `running 3 tests`, by cargo.
 fn of_cargo(line: &str) -> Option<u64> {
-    line.strip_prefix("running ")?.strip_suffix(" tests").or(line.strip_prefix("running ")?.strip_suffix(" test"))?.parse().ok()
+    line.strip_prefix("running ")?
+        .strip_suffix(" tests")
+        .or(line.strip_prefix("running ")?.strip_suffix(" test"))?
+        .parse()
+        .ok()
 }
 
 /// `Ran 3 tests in 0.1s`, by Python's unittest.

@@ -116,7 +116,12 @@ impl Attempt {
         }
         let contract =
             contract.map(|contract| Box::new(Contract { working_dir: Some(folder.clone()), ..*contract }));
-        let asked = Assignment { work, contract, proof: self.proof_of_files(lease, round), ..self.assignment.clone() };
+        let asked = Assignment {
+            work,
+            contract,
+            proof: self.proof_of_files(lease, round),
+            ..self.assignment.clone()
+        };
         let asked = match goes_on {
             true => asked,
             false => Assignment {

@@ -196,7 +196,7 @@ impl World {
             remembered: Vec::new(),
             guidance: Vec::new(),
             workspace: None,
-        proof: None,
+            proof: None,
             contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;

@@ -57,7 +57,8 @@ impl InspectedRun {
                 0 => "everything holds".to_owned(),
                 open => format!("{open} of {} do not hold", findings.len()),
             };
-            writeln!(text, "check {} (attempt {}): {came}", number + 1, check.attempt).expect("text takes text");
+            writeln!(text, "check {} (attempt {}): {came}", number + 1, check.attempt)
+                .expect("text takes text");
             for finding in findings {
                 let mark = if finding.held { "holds" } else { "open " };
                 writeln!(text, "  {mark}  {}", finding.condition).expect("text takes text");

@@ -26,8 +26,11 @@ impl Builder<'_> {
     pub(super) fn goal(&mut self, step: &source::Step, goal: &source::GoalStep) -> Goal {
         let tools = self.goal_tools(goal);
         let policies = policies::table(goal);
-        let roles: BTreeMap<Role, NodeIx> =
-            goal.roles.iter().map(|(role, asked)| (*role, self.role((step, goal), *role, asked, &tools))).collect();
+        let roles: BTreeMap<Role, NodeIx> = goal
+            .roles
+            .iter()
+            .map(|(role, asked)| (*role, self.role((step, goal), *role, asked, &tools)))
+            .collect();
         for role in Role::ALL.into_iter().filter(|role| role.works()) {
             self.set_retry(roles[&role], execute_retry(step, goal, &policies));
         }
@@ -104,7 +107,8 @@ impl Builder<'_> {
         let workspace =
             role.works().then(|| workspace::of(&step.common, self.resolver(&step.common))).flatten();
         let proof = goal.proofs.get(&role).filter(|_| role.works());
-        let proof = proof.and_then(|stated| self.proof(stated.ensure.as_ref(), &stated.protect, policy.as_ref()));
+        let proof =
+            proof.and_then(|stated| self.proof(stated.ensure.as_ref(), &stated.protect, policy.as_ref()));
         let mut node = Node { workspace, proof, ..asked };
         super::proof::keep_off(&mut node.kind, node.proof.as_deref());
         self.add(node)

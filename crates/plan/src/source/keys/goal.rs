@@ -80,7 +80,11 @@ pub static ROLE: ObjectType = ObjectType {
         optional("reasoning", Reasoning::SHAPE, "how hard to think"),
         optional("repair_model", Text, "model that puts the answer into shape when its own could not"),
         optional("ensure", ENSURE, "`execute` and `rescue`: what must hold for each task to count as done"),
-        optional("protect", TEXTS, "`execute` and `rescue`: patterns of files that each task must leave as they are"),
+        optional(
+            "protect",
+            TEXTS,
+            "`execute` and `rescue`: patterns of files that each task must leave as they are",
+        ),
     ],
 };
 

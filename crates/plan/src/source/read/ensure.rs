@@ -90,15 +90,8 @@ fn count(node: &Node) -> usize {
 }
 
 fn claims(keys: ConditionKeys) -> impl Iterator<Item = Claim> {
-    let ConditionKeys {
-        file_exists,
-        file_changed,
-        diff_not_empty,
-        command,
-        tests_pass,
-        tool_called,
-        that,
-    } = keys;
+    let ConditionKeys { file_exists, file_changed, diff_not_empty, command, tests_pass, tool_called, that } =
+        keys;
     [
         file_exists.map(Claim::FileExists),
         file_changed.map(Claim::FileChanged),

@@ -10,9 +10,9 @@ use super::super::tree::{Node, Value};
 use super::super::words::{ACTIONS, ANY_CLASS, CLASSES, Words};
 use super::super::workflow::{AgentStep, ErrorClass, GoalStep, Policies, RoleProof};
 use super::Reader;
+use super::ensure;
 use super::fields::Fields;
 use super::goal_plan;
-use super::ensure;
 use super::helper_model::block;
 use super::reduce::over;
 use super::scalars::Of;
@@ -70,7 +70,8 @@ pub fn proofs(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> BTreeM
         let stated = |name: &str| keys.iter().find(|stated| stated.key.value == name);
         let (said, kept) = (stated("ensure"), stated("protect"));
         for stated in said.iter().chain(&kept).filter(|_| !role.works()) {
-            let message = format!("`{}` of {owner}: only roles that do tasks prove something", stated.key.value);
+            let message =
+                format!("`{}` of {owner}: only roles that do tasks prove something", stated.key.value);
             cx.error("workflow::not_allowed_here", message, &stated.key.span, "not allowed here").help =
                 Some("say it on `execute`, whose conditions hold for `rescue` too".to_owned());
         }

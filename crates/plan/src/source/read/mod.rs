@@ -9,6 +9,7 @@ pub(super) mod approve;
 pub(super) mod budget;
 pub(super) mod capability;
 mod duration;
+pub(super) mod ensure;
 mod fields;
 pub(super) mod fixed;
 pub(super) mod goal;
@@ -26,7 +27,6 @@ mod scalars;
 pub(super) mod server;
 mod steps;
 mod value;
-pub(super) mod ensure;
 pub(super) mod workspace;
 
 use steps::step;

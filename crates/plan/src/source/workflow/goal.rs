@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::ensure::Ensure;
 use super::super::keys::goal::{GIVEN_PLAN, GIVEN_TASK, POLICIES, ROLES};
 use super::super::read;
 use super::super::section::section;
 use super::super::text::{Spanned, Text};
+use super::ensure::Ensure;
 use super::{AgentStep, ErrorClass, Names};
 use crate::plan::Action;
 use convoke_model::Role;
