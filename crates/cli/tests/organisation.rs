@@ -146,8 +146,7 @@ fn a_role_is_offered_its_own_servers_and_no_others() {
         "replies.yaml",
         format!("replies:\n  r3: [{call}, done]\n  r4: [{call}, done]\ndefault: [a position]\n"),
     );
-    let args =
-        ["run", "org:company.ttl", "-i", "query=why?", "--replies", "replies.yaml", "--allow-partial"];
+    let args = ["run", "org:company.ttl", "-i", "query=why?", "--replies", "replies.yaml", "--allow-partial"];
     let said = world.run(&args);
     assert_eq!(said.code, 0, "{}", said.stderr);
     // The server that `r4` calls runs, and is another role's: for `r4` there is no such tool.

@@ -2,6 +2,11 @@
 //!
 //! `CONVOKE_QUADS=5000000 cargo test --profile dist -p convoke-knowledge --test all figures -- --nocapture`
 //! (left out unless CONVOKE_QUADS says how many quads).
+#![allow(
+    clippy::print_stdout,
+    clippy::suspicious_map,
+    reason = "figures are for people; each row is to be made, not just counted"
+)]
 
 use convoke_knowledge::ask::{Bounds, Form, Question, View, answer};
 use convoke_knowledge::project::{Change, Projector, Telling, graph_of};

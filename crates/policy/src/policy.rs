@@ -2,13 +2,13 @@
 
 use crate::authority::{Actor, Named};
 use crate::judging::Host;
-use crate::reading::Caps;
 use crate::protected::Names;
-use std::path::Path;
+use crate::reading::Caps;
 use crate::reading::word::{Pattern, Piece};
 use crate::verdict::OnViolation;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
+use std::path::Path;
 use std::time::Duration;
 
 /// A policy. Made by [`Policy::parse`] or [`Policy::preset`].
@@ -272,8 +272,9 @@ mod tests {
 
     #[test]
     fn patterns_of_paths_take_what_is_beneath() {
-        let takes =
-            |pattern: &str, path: &str| PathPattern::parse(pattern).unwrap().takes(&Names::of(Path::new(path)));
+        let takes = |pattern: &str, path: &str| {
+            PathPattern::parse(pattern).unwrap().takes(&Names::of(Path::new(path)))
+        };
         assert!(takes("src/**", "src/a/b.rs") && takes("src", "src/a") && takes("a/src", "a/src/x"));
         assert!(
             takes("*.lock", "deep/Cargo.lock")

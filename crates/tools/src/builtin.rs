@@ -34,8 +34,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-pub use rulebook::{Held, ReadCedar, Rulebook, read as read_policy};
 pub use knowledge::{Graph, GraphScope};
+pub use rulebook::{Held, ReadCedar, Rulebook, read as read_policy};
 pub use shell::{NoShell, Sandboxed, Shell};
 
 /// Our own tools, in front of those of servers.
@@ -79,7 +79,10 @@ impl Hands {
         folder: PathBuf,
         shell: Arc<dyn Shell>,
     ) -> Hands {
-        Hands { inner, own: Arc::new(Own { folder, hidden: OnceLock::new(), shell, rulebook, graph: OnceLock::new() }) }
+        Hands {
+            inner,
+            own: Arc::new(Own { folder, hidden: OnceLock::new(), shell, rulebook, graph: OnceLock::new() }),
+        }
     }
 
     /// Keeps these places out of reach. Only what is said first counts.

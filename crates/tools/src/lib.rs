@@ -20,7 +20,9 @@ mod silence;
 mod surviving;
 
 pub use beside::start_beside;
-pub use builtin::{Graph, GraphScope, Hands, Held, NoShell, ReadCedar, Rulebook, Sandboxed, Shell, read_policy};
+pub use builtin::{
+    Graph, GraphScope, Hands, Held, NoShell, ReadCedar, Rulebook, Sandboxed, Shell, read_policy,
+};
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
 pub use convoke_process::{

@@ -156,7 +156,15 @@ fn inspector() -> Inspector {
 async fn check(number: usize, honest: bool) -> Vec<ProofFinding> {
     let Report { folder, mut proof, output } = report(number, honest);
     let (task, named) = (TaskId("t".into()), folder.path().display().to_string());
-    let asker = Asker { task: &task, attempt: 1, key: "k", trace: None, folder: Some(&named) };
+    let asker = Asker {
+        task: &task,
+        attempt: 1,
+        key: "k",
+        trace: None,
+        folder: Some(&named),
+        step: "s",
+        contract: None,
+    };
     let inspector = inspector();
     proof.baseline = Some(inspector.begin(asker, &proof, CancellationToken::new()).await.unwrap());
     match honest {
@@ -213,7 +221,15 @@ async fn what_cannot_be_checked_is_refused_before_the_work_begins() {
     let named = folder.path().display().to_string();
     let task = TaskId("t".into());
     let refused = async |proof: ProofCall, folder: &str| {
-        let asker = Asker { task: &task, attempt: 1, key: "k", trace: None, folder: Some(folder) };
+        let asker = Asker {
+            task: &task,
+            attempt: 1,
+            key: "k",
+            trace: None,
+            folder: Some(folder),
+            step: "s",
+            contract: None,
+        };
         let failure = inspector().begin(asker, &proof, CancellationToken::new()).await.unwrap_err();
         assert_eq!(failure.reason.as_deref(), Some("unprovable"));
         failure.message
@@ -242,7 +258,15 @@ async fn a_command_of_a_model_runs_only_where_the_policy_allows_it() {
     let held = async |command: &str, by_model: bool| {
         let conditions = vec![StatedCondition { condition: Condition::Command(command.into()), by_model }];
         let proof = ProofCall { conditions, ..ProofCall::default() };
-        let asker = Asker { task: &task, attempt: 1, key: "k", trace: None, folder: Some(&named) };
+        let asker = Asker {
+            task: &task,
+            attempt: 1,
+            key: "k",
+            trace: None,
+            folder: Some(&named),
+            step: "s",
+            contract: None,
+        };
         let found =
             inspector().check(asker, &proof, &JsonText::of(&json!({})), CancellationToken::new()).await;
         found.unwrap().remove(0)
@@ -264,7 +288,15 @@ async fn a_check_cannot_change_what_proves_the_work() {
     write(folder.path(), "tests/a.txt", "a\n");
     let named = folder.path().display().to_string();
     let task = TaskId("t".into());
-    let asker = Asker { task: &task, attempt: 1, key: "k", trace: None, folder: Some(&named) };
+    let asker = Asker {
+        task: &task,
+        attempt: 1,
+        key: "k",
+        trace: None,
+        folder: Some(&named),
+        step: "s",
+        contract: None,
+    };
     let command = Condition::Command("for f in 1; do echo b > tests/a.txt; done; true".into());
     let mut proof = ProofCall {
         conditions: vec![StatedCondition { condition: command, by_model: false }],

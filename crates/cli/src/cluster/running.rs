@@ -40,6 +40,7 @@ pub fn drive(drive: Drive<'_>) -> Result<Exit, CommandFailure> {
             network.block_on(cluster.client.reopen(&run, &reopen)).map(drop)
         }
         Start::Resume(Changes::Accept { .. }) => return Err(super::not_yet("resume --accept-changes")),
+        Start::Resume(Changes::Retry(_)) => return Err(super::not_yet("resume --retry")),
     };
     drop(journal);
     if let Err(error) = asked {

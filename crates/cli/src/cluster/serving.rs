@@ -33,7 +33,7 @@ pub async fn serve(
 ) -> Result<Exit, CommandFailure> {
     let unusable = |error: std::io::Error| CommandFailure::new(Exit::State, format!("cannot work: {error}"));
     let mut signals = Signals::listen().map_err(unusable)?;
-    let host = Host::of_this_process(&console.config.sandbox).map_err(unusable)?;
+    let host = Host::of_this_process(&console.config.sandbox, &console.config.rulebook).map_err(unusable)?;
     let options = WorkerOptions {
         listen: args.listen,
         advertise: args.advertise.clone(),

@@ -20,7 +20,7 @@ pub fn run(console: &Console, args: &WorkArgs) -> Result<Exit, CommandFailure> {
     let slots = LocalSlots::new(args.at_once.unwrap_or_else(default_slots));
     // No limit is needed: a claimant sends each reason once, and there is one per run and cause.
     let (sender, reasons) = unbounded_channel();
-    let host = Host::of_this_process(&console.config).map_err(unusable)?;
+    let host = Host::of_this_process(&console.config.sandbox, &console.config.rulebook).map_err(unusable)?;
     let run_folder = Arc::new(move |run: &RunId| state.run_dir(run));
     let claimant = Arc::new(Claimant::new(run_folder, table, slots, host).with_reasons(sender));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unusable)?;

@@ -21,7 +21,6 @@ use convoke_plan::{Kind, Plan};
 use convoke_providers::{Recording, Registry, Replay, preset};
 use convoke_sandbox::Ground;
 use convoke_tools::{Environment, Inspector, Processes, Rulebook, Sandboxed};
-use crate::config::Config;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,6 +45,8 @@ pub struct Equipment {
     remark: Option<String>,
     /// What commands are confined to.
     ground: Ground,
+    /// Policies that hold whatever a plan states.
+    rulebook: Rulebook,
     /// Why they run without a sandbox, if they do.
     unconfined: Option<Unconfined>,
     /// Calls are written to a cassette or come from one, which is this process's.
@@ -78,8 +79,11 @@ impl Equipment {
             });
         }
         let unconfined = starts_commands(plan).then(|| Unconfined::on(ground)).flatten();
-        let live =
-            Equipment { remark: network_remark_for(plan), unconfined, ..Equipment::with(&keys, ground, rulebook) };
+        let live = Equipment {
+            remark: network_remark_for(plan),
+            unconfined,
+            ..Equipment::with(&keys, ground, rulebook)
+        };
         live.require_providers(plan)?;
         let recorded = match cassette {
             CassetteMode::Record(folder) => Some(convoke_providers::Tape::create(folder)),
@@ -106,7 +110,10 @@ impl Equipment {
             }
         }
         let cassette_used = !matches!(cassette, CassetteMode::Off);
-        Ok(Equipment { cassette_used, ..Equipment::with(&Credentials::of(plan), &config.sandbox, &config.rulebook) })
+        Ok(Equipment {
+            cassette_used,
+            ..Equipment::with(&Credentials::of(plan), &config.sandbox, &config.rulebook)
+        })
     }
 
     /// What attempts of another process's run need.
@@ -135,6 +142,7 @@ impl Equipment {
             unsent,
             remark: None,
             ground: ground.clone(),
+            rulebook: rulebook.clone(),
             unconfined: None,
             cassette_used: false,
         }
@@ -181,6 +189,11 @@ impl Equipment {
             Some(unconfined) => unconfined.clone().told_by(executor),
             None => executor,
         }
+    }
+
+    /// Policies that hold whatever a plan states.
+    pub fn rulebook(&self) -> &Rulebook {
+        &self.rulebook
     }
 
     /// What commands are confined to.

@@ -11,7 +11,6 @@ use convoke_model::{JsonText, ProviderSettings, Server, Servers, Transport, Work
 use convoke_providers::preset;
 use convoke_sandbox::Ground;
 use convoke_tools::Rulebook;
-use crate::config::Config;
 use futures::future::BoxFuture;
 use std::io;
 use std::sync::Arc;
@@ -28,9 +27,9 @@ pub struct Host {
 
 impl Host {
     /// The process as it is now; what it performs is confined on this ground.
-    pub fn of_this_process(config: &Config) -> io::Result<Arc<Host>> {
+    pub fn of_this_process(ground: &Ground, rulebook: &Rulebook) -> io::Result<Arc<Host>> {
         let folder = std::env::current_dir()?.display().to_string();
-        Ok(Arc::new(Host { folder, ground: config.sandbox.clone(), rulebook: config.rulebook.clone() }))
+        Ok(Arc::new(Host { folder, ground: ground.clone(), rulebook: rulebook.clone() }))
     }
 }
 

@@ -41,7 +41,7 @@ impl WorkSharing {
         flags: &RunFlags,
     ) -> Result<WorkSharing, CommandFailure> {
         let table = &shares.table;
-        let host = Host::of_this_process(equipment.ground()).map_err(unusable)?;
+        let host = Host::of_this_process(equipment.ground(), equipment.rulebook()).map_err(unusable)?;
         let slots = LocalSlots::new(flags.keep.unwrap_or_else(default_slots));
         let shared = SharedRun {
             run: run.clone(),

@@ -20,7 +20,8 @@ use convoke_model::{AnswerOrigin, Event, RunId, TaskId};
 use convoke_plan::Plan;
 use convoke_plan::view::estimate;
 use convoke_server::{
-    Answering, Finding, Host, Launch, Refusal, RefusalKind, SparqlAnswer, Subject as Asked, TakePrompt, WorkflowFile,
+    Answering, Finding, Host, Launch, Refusal, RefusalKind, SparqlAnswer, Subject as Asked, TakePrompt,
+    WorkflowFile,
 };
 use convoke_telemetry::spans::Prompts;
 use serde_json::{Map, Value, json};

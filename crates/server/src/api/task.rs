@@ -63,11 +63,7 @@ pub(crate) async fn task(
 }
 
 /// One task as it stands now. Waits for the disk.
-pub(crate) fn detail_of(
-    hub: &Arc<Hub>,
-    follower: &Follower,
-    task: &TaskId,
-) -> Result<TaskDetail, ApiError> {
+pub(crate) fn detail_of(hub: &Arc<Hub>, follower: &Follower, task: &TaskId) -> Result<TaskDetail, ApiError> {
     detail(hub, follower, &Which { task: task.to_string(), at: None })
 }
 

@@ -75,7 +75,8 @@ impl Inspector {
         let held = self.rulebook.held(&proof.policies, asker);
         stated.filter(|stated| !stated.by_model).find_map(|stated| {
             let command = command_of(&stated.condition, root)?;
-            let (Review::Deny { reason } | Review::End { reason }) = self.shell.review(root, &held, &asked(&command))
+            let (Review::Deny { reason } | Review::End { reason }) =
+                self.shell.review(root, &held, &asked(&command))
             else {
                 return None;
             };
@@ -100,7 +101,9 @@ impl Inspector {
         // What a model wants run is run where a person need not be asked; what a file says, the person has said.
         let held = self.rulebook.held(&proof.policies, asker);
         let review = self.shell.review(&root, &held, &arguments);
-        if let (true, Review::Ask { reason, .. } | Review::Deny { reason } | Review::End { reason }) = (stated.by_model, review) {
+        if let (true, Review::Ask { reason, .. } | Review::Deny { reason } | Review::End { reason }) =
+            (stated.by_model, review)
+        {
             return Ok((false, format!("`{command}` is not run unasked: {reason}")));
         }
         let ran = self.shell.run(root, &held, &arguments, asker.trace, cancel.clone()).await?;

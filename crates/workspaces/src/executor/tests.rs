@@ -171,6 +171,7 @@ impl World {
             remembered: vec![],
             guidance: vec![],
             contract: None,
+            proof: None,
             workspace: Some(Box::new(call)),
         }
     }

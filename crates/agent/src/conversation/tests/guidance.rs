@@ -39,7 +39,7 @@ fn words_before_the_first_turn_stand_behind_the_prompt_and_only_once() {
 #[test]
 fn among_tools_words_stand_behind_the_last_result() {
     let (call, offer) = (call(None, None, 1), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     conversation.feed(&premise, wants(&[("s__look", json!({}))]));
     // Results are missing: nothing is said into the middle of a turn.
@@ -79,7 +79,7 @@ fn an_answer_given_before_is_asked_for_once_more_and_counts_if_nothing_better_co
 #[test]
 fn a_conversation_that_goes_on_elsewhere_has_heard_what_it_had_heard() {
     let (call, offer) = (call(None, None, 1), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut live = Conversation::new(&premise);
     live.listen(&premise, &words(&["first"]));
     live.feed(&premise, wants(&[("s__look", json!({}))]));

@@ -38,6 +38,7 @@ mod tests {
             priority,
             skip: None,
             effort: Effort::default(),
+            ensure: Vec::new(),
             replaces: Vec::new(),
             note: None,
             depth,

@@ -40,6 +40,7 @@ fn anything(role: Role, dice: &[u8]) -> Heard {
                 skip_reason: "no key".into(),
                 effort: Effort { tokens: (roll(10 + n) < 140).then_some(9999), seconds: None },
                 replaces: Vec::new(),
+                ensure: Vec::new(),
             }
         };
         Proposal { tasks: (0..count).map(draft).collect(), complete: roll(11) < 128 }

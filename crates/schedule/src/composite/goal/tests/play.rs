@@ -95,6 +95,7 @@ pub(super) fn draft(id: &str, inputs: &[&str]) -> Draft {
         skip_reason: String::new(),
         effort: Effort::default(),
         replaces: Vec::new(),
+        ensure: Vec::new(),
     }
 }
 
