@@ -169,8 +169,8 @@ fn moves(cockpit: &mut Cockpit, key: Key) {
         }
     };
     match by {
-        isize::MIN => cursor.to_start(),
-        isize::MAX => cursor.to_end(length),
+        isize::MIN => cursor.jump_to_start(),
+        isize::MAX => cursor.jump_to_end(length),
         by => cursor.step(by, length),
     }
 }

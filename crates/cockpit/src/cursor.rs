@@ -16,12 +16,12 @@ impl Cursor {
     }
 
     /// To the first row.
-    pub fn to_start(&mut self) {
+    pub fn jump_to_start(&mut self) {
         self.at = 0;
     }
 
     /// To the last row.
-    pub fn to_end(&mut self, length: usize) {
+    pub fn jump_to_end(&mut self, length: usize) {
         self.at = length.saturating_sub(1);
     }
 
