@@ -29,7 +29,9 @@ pub fn read(text: &str) -> Result<Arc<dyn Authority>, String> {
         return Err("it has no rule, so everything would be denied".to_owned());
     }
     if policies.templates().next().is_some() {
-        return Err("it has a template, which nothing fills in; write the principal and the resource out".to_owned());
+        return Err(
+            "it has a template, which nothing fills in; write the principal and the resource out".to_owned()
+        );
     }
     Ok(Arc::new(Rules { source: text.to_owned(), policies }))
 }
@@ -64,8 +66,11 @@ impl Authority for Rules {
             Err(why) => return Answer { permitted: false, because: vec![why] },
         };
         let response = Authorizer::new().is_authorized(&request, &self.policies, &entities);
-        let mut because: Vec<String> =
-            response.diagnostics().errors().map(|error| format!("a rule cannot be evaluated: {error}")).collect();
+        let mut because: Vec<String> = response
+            .diagnostics()
+            .errors()
+            .map(|error| format!("a rule cannot be evaluated: {error}"))
+            .collect();
         let permitted = because.is_empty() && response.decision() == Decision::Allow;
         because.extend(response.diagnostics().reason().map(|id| self.name(id)));
         because.sort();

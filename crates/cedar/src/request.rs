@@ -49,7 +49,8 @@ fn resource(known: &mut Known, resource: &Resource) -> EntityUid {
     match resource {
         Resource::Path(path) => {
             let mut above = known.add("Path", ".", None);
-            let ends = path.match_indices('/').map(|(at, _)| at).chain((!path.is_empty()).then_some(path.len()));
+            let ends =
+                path.match_indices('/').map(|(at, _)| at).chain((!path.is_empty()).then_some(path.len()));
             for end in ends {
                 above = known.add("Path", &path[..end], Some(above));
             }
@@ -87,7 +88,10 @@ fn sayable(value: &Value) -> Option<Value> {
         Value::Object(pairs) => {
             // Keys of this form would be read as entities or as calls of extensions.
             let plain = pairs.iter().filter(|(key, _)| !key.starts_with("__"));
-            plain.filter_map(|(key, value)| Some((key.clone(), sayable(value)?))).collect::<Map<_, _>>().into()
+            plain
+                .filter_map(|(key, value)| Some((key.clone(), sayable(value)?)))
+                .collect::<Map<_, _>>()
+                .into()
         }
         other => other.clone(),
     })

@@ -17,7 +17,8 @@ fn policy(cedar: &'static str) -> Policy {
 
 fn verdict(policy: &Policy, command: &str) -> Verdict {
     let file = Kind::File { names: 1 };
-    let world = Lexical::new("/w").with("src/lib.rs", file).with("docs/a.md", file).with(".git", Kind::Folder);
+    let world =
+        Lexical::new("/w").with("src/lib.rs", file).with("docs/a.md", file).with(".git", Kind::Folder);
     policy.judge(command, Path::new("/w"), &world).verdict
 }
 
@@ -26,7 +27,9 @@ const PERMIT: &str = "permit(principal, action, resource);";
 #[test]
 fn the_stricter_verdict_wins() {
     let all = policy(PERMIT);
-    for (command, expected) in [("cat src/lib.rs", Verdict::Allow), ("frobnicate", Verdict::Ask), ("cat .env", Verdict::Deny)] {
+    for (command, expected) in
+        [("cat src/lib.rs", Verdict::Allow), ("frobnicate", Verdict::Ask), ("cat .env", Verdict::Deny)]
+    {
         assert_eq!(verdict(&all, command), expected, "{command}");
     }
     let none = policy("permit(principal, action, resource) when { false };");
@@ -61,7 +64,10 @@ fn commands_paths_and_folders_are_told_apart() {
     }
     let world = Lexical::new("/w").with("src/lib.rs", Kind::File { names: 1 });
     let judgement = rules.judge("git commit -m x", Path::new("/w"), &world);
-    assert!(judgement.reasons.iter().any(|reason| reason.message.contains("forbidden by `no commits`")), "{judgement:?}");
+    assert!(
+        judgement.reasons.iter().any(|reason| reason.message.contains("forbidden by `no commits`")),
+        "{judgement:?}"
+    );
     assert!(judgement.opinions.iter().any(|opinion| !opinion.permitted && opinion.by == "rules.cedar"));
 }
 
@@ -109,7 +115,11 @@ fn a_rule_that_cannot_be_evaluated_denies() {
 
 #[test]
 fn mistakes_are_told_with_their_line() {
-    let found = Policy::parse_with("extends: develop\ncedar: rules.cedar\n", &File("permit(principal, action, resource);\nforbid(x);\n")).unwrap_err();
+    let found = Policy::parse_with(
+        "extends: develop\ncedar: rules.cedar\n",
+        &File("permit(principal, action, resource);\nforbid(x);\n"),
+    )
+    .unwrap_err();
     assert_eq!((found[0].code, found[0].line), ("policy::cedar", 2));
     assert!(found[0].message.contains("line 2"), "{}", found[0].message);
     for text in ["", "// nothing", "permit(principal == ?principal, action, resource);"] {
@@ -124,7 +134,12 @@ fn odd_names_are_asked_about_as_they_are() {
     let rules = read("permit(principal, action, resource) when { resource != Path::\"a\\\"b\" };").unwrap();
     let asked = |path: &str| {
         let resource = Resource::Path(path.to_owned());
-        rules.answer(&Actor::default(), &Question { action: Action::Command("cat".into()), resource, access: None }).permitted
+        rules
+            .answer(
+                &Actor::default(),
+                &Question { action: Action::Command("cat".into()), resource, access: None },
+            )
+            .permitted
     };
     assert!(!asked("a\"b") && asked("a\\\"b") && asked("\u{fc}/\n") && asked(""));
 }

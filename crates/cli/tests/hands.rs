@@ -274,11 +274,17 @@ fn a_policy_that_aborts_ends_the_run_and_nothing_comes_behind_it() {
         world.convoke(&["run", "w.yaml"]).exits(1).mentions(&["is forbidden", "hard_abort"]);
         let made = |name: &str| world.work().join(name).exists();
         assert!(made("a.txt"), "{forbidden}");
-        assert!(!made("b.txt") && !made("after"), "none of the turn's calls is made, and no route is taken: {forbidden}");
+        assert!(
+            !made("b.txt") && !made("after"),
+            "none of the turn's calls is made, and no route is taken: {forbidden}"
+        );
         let events = world.convoke(&["events", &world.run(), "--format", "json"]).exits(0).stdout;
         assert!(events.contains("policy_violation") && events.contains("security_violation"), "{events}");
         // The run can be taken up again, once what it was asked has changed.
-        world.write("replies.yaml", json!({ "replies": { "coder": ["Done.", "Done.", "Done."] } }).to_string());
+        world.write(
+            "replies.yaml",
+            json!({ "replies": { "coder": ["Done.", "Done.", "Done."] } }).to_string(),
+        );
         world.convoke(&["resume", &world.run()]).exits(0);
         assert_eq!(world.status(), "succeeded");
     }
@@ -302,7 +308,10 @@ fn a_policy_of_the_project_only_makes_less_possible() {
     ]);
     let world = agent("", "tools: [files, shell]", &turns);
     // It allows every program, and protects a folder: only the second counts.
-    world.write("house.yaml", "binaries: {allow: [\"*\"]}\npaths: {write: [\"**\"], protect: [\"kept/**\"]}\non_violation: ask\n");
+    world.write(
+        "house.yaml",
+        "binaries: {allow: [\"*\"]}\npaths: {write: [\"**\"], protect: [\"kept/**\"]}\non_violation: ask\n",
+    );
     world.write("convoke.toml", "policy = 'house.yaml'\n");
     world.convoke(&["run", "w.yaml"]).exits(5);
     let results = results(&world, "coder");

@@ -113,8 +113,13 @@ fn what_cedar_rules_say_is_shown() {
     let said = check(&["--persona", "junior"]);
     assert_eq!(said.code, 3);
     assert!(said.stdout.contains("forbidden by `no pushes`"), "{}", said.stdout);
-    let said: Value = serde_json::from_str(&check(&["--persona", "junior", "--format", "json"]).stdout).unwrap();
-    assert_eq!((&said["verdict"], &said["opinions"][0]["permitted"]), (&json!("deny"), &json!(false)), "{said}");
+    let said: Value =
+        serde_json::from_str(&check(&["--persona", "junior", "--format", "json"]).stdout).unwrap();
+    assert_eq!(
+        (&said["verdict"], &said["opinions"][0]["permitted"]),
+        (&json!("deny"), &json!(false)),
+        "{said}"
+    );
     let said = world.run(&["policy", "explain", "house.yaml"]);
     assert!(said.stdout.contains("asks `rules.cedar`") && said.stdout.contains("forbid"), "{}", said.stdout);
     world.write("rules.cedar", "permit(principal, action);\n");

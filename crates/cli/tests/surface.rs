@@ -22,7 +22,8 @@ fn every_case_has_a_row_and_every_named_test_is_there() {
             continue;
         }
         let (file, name) = test.split_once("::").expect("a file and a test");
-        let text = std::fs::read_to_string(crates.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let text =
+            std::fs::read_to_string(crates.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(text.contains(&format!("fn {name}(")), "there is no test `{test}`");
     }
     let shared = std::env::var("CONVOKE_SHARED").unwrap_or_else(|_| "../../../shared".to_owned());
@@ -40,7 +41,8 @@ fn a_switch_that_a_tool_does_not_have_is_refused() {
         "workflow: {name: w, entry_point: coder, runtime: {provider: {name: scripted, file: replies.yaml}}}\n\
          agents: [{name: coder, prompt: Do it., tools: [files, shell]}]\noutput: {said: '{{ coder.output.result }}'}\n",
     );
-    let call = |tool: &str, arguments: Value| json!({"name": format!("convoke__{tool}"), "arguments": arguments});
+    let call =
+        |tool: &str, arguments: Value| json!({"name": format!("convoke__{tool}"), "arguments": arguments});
     let calls = [
         call("shell", json!({"command": "touch made", "dangerously_disable_sandbox": true})),
         call("shell", json!({"command": "touch made", "cwd": "/"})),

@@ -152,7 +152,12 @@ pub struct Opinion {
 
 impl Named {
     /// Puts questions, each once; what is not permitted is a reason.
-    pub(crate) fn ask(&self, actor: &Actor, questions: Vec<Question>, reasons: &mut Vec<Reason>) -> Vec<Opinion> {
+    pub(crate) fn ask(
+        &self,
+        actor: &Actor,
+        questions: Vec<Question>,
+        reasons: &mut Vec<Reason>,
+    ) -> Vec<Opinion> {
         let mut opinions: Vec<Opinion> = Vec::new();
         for question in questions {
             let Answer { permitted, because } = self.authority.answer(actor, &question);

@@ -59,13 +59,16 @@ impl Policy {
         ));
         if let Some(Named { name, authority }) = &self.authority {
             let rules = authority.rules();
-            line(&format!("asks `{name}` about everything as well; what its {} rules do not permit is denied:", rules.len()));
+            line(&format!(
+                "asks `{name}` about everything as well; what its {} rules do not permit is denied:",
+                rules.len()
+            ));
             rules.iter().flat_map(|rule| rule.lines()).for_each(|rule| line(&format!("  {rule}")));
         }
         line(match self.on_violation {
             OnViolation::Ask => "everything else: a person is asked",
             OnViolation::ValidationFail => "everything else: denied; the agent is told and goes on",
-            OnViolation::HardAbort => "everything else: denied, and the run ends"
+            OnViolation::HardAbort => "everything else: denied, and the run ends",
         });
         text
     }

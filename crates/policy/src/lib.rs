@@ -33,7 +33,9 @@ mod reading;
 mod verdict;
 mod world;
 
-pub use authority::{Action, Actor, Answer, Authorities, Authority, Named, NoAuthorities, Opinion, Question, Resource};
+pub use authority::{
+    Action, Actor, Answer, Authorities, Authority, Named, NoAuthorities, Opinion, Question, Resource,
+};
 pub use file::{Finding, PRESETS, preset_text, schema};
 pub use judging::{Host, parse_host};
 pub use plan::{CommandPlan, PlannedCommand, PlannedPipeline, PlannedRedirect, quote};

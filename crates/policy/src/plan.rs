@@ -228,7 +228,8 @@ mod tests {
         };
         let base = plan(command.clone());
         let other_cwd = plan(PlannedCommand { cwd: "/x".into(), ..command.clone() });
-        let other_env = plan(PlannedCommand { env: Arc::new([("A".into(), "b".into())].into()), ..command.clone() });
+        let other_env =
+            plan(PlannedCommand { env: Arc::new([("A".into(), "b".into())].into()), ..command.clone() });
         let two_words = plan(PlannedCommand { argv: vec!["l".into(), "s".into()], ..command });
         let hashes: BTreeSet<_> = [&base, &other_cwd, &other_env, &two_words].map(CommandPlan::hash).into();
         assert_eq!(hashes.len(), 4);

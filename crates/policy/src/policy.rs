@@ -2,8 +2,8 @@
 
 use crate::authority::{Actor, Named};
 use crate::judging::Host;
-use crate::reading::Caps;
 use crate::protected::Names;
+use crate::reading::Caps;
 use crate::reading::word::{Pattern, Piece};
 use crate::verdict::OnViolation;
 use std::collections::BTreeMap;
@@ -255,8 +255,9 @@ mod tests {
 
     #[test]
     fn patterns_of_paths_take_what_is_beneath() {
-        let takes =
-            |pattern: &str, path: &str| PathPattern::parse(pattern).unwrap().takes(&Names::of(Path::new(path)));
+        let takes = |pattern: &str, path: &str| {
+            PathPattern::parse(pattern).unwrap().takes(&Names::of(Path::new(path)))
+        };
         assert!(takes("src/**", "src/a/b.rs") && takes("src", "src/a") && takes("a/src", "a/src/x"));
         assert!(
             takes("*.lock", "deep/Cargo.lock")

@@ -133,7 +133,13 @@ pub struct Judgement {
 impl Judgement {
     /// Allowed, with nothing to execute.
     pub fn allowed() -> Judgement {
-        Judgement { verdict: Verdict::Allow, reasons: Vec::new(), plan: None, aborts: false, opinions: Vec::new() }
+        Judgement {
+            verdict: Verdict::Allow,
+            reasons: Vec::new(),
+            plan: None,
+            aborts: false,
+            opinions: Vec::new(),
+        }
     }
 
     /// The judgement that follows from reasons.

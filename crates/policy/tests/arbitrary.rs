@@ -168,7 +168,10 @@ fn each_mutation(target: &str, mut take: impl FnMut(&str)) {
 fn no_mutation_of_a_command_makes_it_panic() {
     let policies = ["extends: develop\n", "extends: develop\nbinaries: {allow: [\"*\"], deny: [rm]}\n"];
     let policies = policies.map(|text| Policy::parse(text).unwrap());
-    let world = Lexical::new("/w").with("src/lib.rs", Kind::File { names: 1 }).with(".git", Kind::Folder).link("up", "../x");
+    let world = Lexical::new("/w")
+        .with("src/lib.rs", Kind::File { names: 1 })
+        .with(".git", Kind::Folder)
+        .link("up", "../x");
     each_mutation("judge", |text| {
         for policy in &policies {
             let judgement = policy.judge(text, Path::new("/w"), &world);

@@ -13,17 +13,21 @@ fn commands() -> Vec<(&'static str, String)> {
         .map(|at| format!("grep -rn 'a pattern of some length {at}' src/lib.rs \"another file {at}.rs\""));
     let document =
         format!("cat <<'EOF' > notes.md\n{}EOF\n", "a line of a document, as agents write them\n".repeat(94));
-    let dense = (0..64).map(|at| format!("cat a{at:02}.txt b.txt c.txt src/d.rs docs/e.md f.txt g.txt h.txt"));
+    let dense =
+        (0..56).map(|at| format!("cat a{at:02}.txt b.txt c.txt src/d.rs docs/e.md f.txt g.txt h.txt"));
     let short = (0..64).map(|_| "ls a b c d e f/g-of-some-length src/and-another-name/of-a-file");
-    let history = (0..60).map(|at| format!("git log -n {at:02} --oneline -- src/main_file.rs b docs/e.md"));
+    let history = (0..56).map(|at| format!("git log -n {at:02} --oneline -- src/main_file.rs b docs/e.md"));
     let pipes = (0..9).map(|at| {
         format!("grep -rn 'fn main {at}' src | grep -v tests | sort -u | head -n {at}; cat src/module_{at}.rs docs/a_page.md | wc -l; git show HEAD~{at}")
     });
-    let quoted = (0..60).map(|at| format!("echo 'some words {at}' \"and others\" 'x' \"y\" 'z' 'the end of it'"));
+    let quoted =
+        (0..60).map(|at| format!("echo 'some words {at}' \"and others\" 'x' \"y\" 'z' 'the end of it'"));
     let escaped = (0..31).map(|at| format!("cat a\\ file\\ {at}.txt 'b'.txt c.txt 2>/dev/null || echo no\\ such\\ file, as was said before in the text of the task"));
     let redirects = (0..31).map(|at| format!("sort -u notes/list_{at:02}.txt > notes/sorted_{at:02}.txt 2>&1 && wc -l notes/a_longer_name.md notes/another_one_{at}.md notes/list_{at}.md"));
-    let outside = (0..8).map(|at| format!("cat /etc/passwd{at} ../x /root/y ../../z /a /b /c/{at} /d/e/f/g/h"));
-    let unknown = (0..60).map(|at| format!("frobnicate --level={at} --quickly input.txt output.txt and more"));
+    let outside =
+        (0..8).map(|at| format!("cat /etc/passwd{at} ../x /root/y ../../z /a /b /c/{at} /d/e/f/g/h"));
+    let unknown =
+        (0..60).map(|at| format!("frobnicate --level={at} --quickly input.txt output.txt and more"));
     let names = (0..200).map(|at| format!("src/module_{at:03}.rs"));
     vec![
         ("searches", searches.collect::<Vec<_>>().join(" && ")),

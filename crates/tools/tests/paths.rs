@@ -53,7 +53,15 @@ async fn call(hands: &Hands, tool: &str, path: &str) -> ToolResult {
     let server = Server { transport: Transport::Own { policies: Vec::new() }, timeout: None, tools };
     let servers = Servers::from([(OWN_SERVER.to_owned(), server)]);
     let task = TaskId("t".into());
-    let asker = Asker { task: &task, attempt: 1, key: "k", trace: None, folder: Some("repo"), step: "s", contract: None };
+    let asker = Asker {
+        task: &task,
+        attempt: 1,
+        key: "k",
+        trace: None,
+        folder: Some("repo"),
+        step: "s",
+        contract: None,
+    };
     let offered = hands.list(asker, &servers).await.unwrap();
     let given = JsonText::of(&arguments(tool, path));
     hands.call(asker, &servers, &offered[0], &given, CancellationToken::new()).await.unwrap()

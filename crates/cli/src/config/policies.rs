@@ -51,7 +51,10 @@ fn source(name: &str, folder: &Path) -> Result<PolicySource, String> {
 fn text_of(file: &Path) -> Result<String, String> {
     std::fs::read_to_string(file).map_err(|error| {
         let presets = POLICY_PRESETS.join(", ");
-        format!("`{}` cannot be read: {error}; name a file beside this one, or one of: {presets}", file.display())
+        format!(
+            "`{}` cannot be read: {error}; name a file beside this one, or one of: {presets}",
+            file.display()
+        )
     })
 }
 
@@ -93,8 +96,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("bad.yaml"), "binarys: {}\n").unwrap();
         std::fs::write(folder.path().join("rules.yaml"), "extends: develop\ncedar: gone.cedar\n").unwrap();
-        for (name, expected) in [("gone.yaml", "gone.yaml"), ("bad.yaml", "binarys"), ("rules.yaml", "gone.cedar")] {
-            let faults = read(&[layer(folder.path(), "config.toml", &format!("policy = '{name}'"))]).unwrap_err();
+        for (name, expected) in
+            [("gone.yaml", "gone.yaml"), ("bad.yaml", "binarys"), ("rules.yaml", "gone.cedar")]
+        {
+            let faults =
+                read(&[layer(folder.path(), "config.toml", &format!("policy = '{name}'"))]).unwrap_err();
             assert!(faults[0].to_string().contains(expected), "{}", faults[0]);
         }
     }

@@ -9,6 +9,7 @@ use super::unconfined::{Unconfined, starts_commands};
 use crate::advice;
 use crate::args::RunFlags;
 use crate::cassette::{self, CassetteMode};
+use crate::config::Config;
 use crate::config::{Config, Entry, Origin};
 use crate::env;
 use crate::exit::Exit;
@@ -21,7 +22,6 @@ use convoke_plan::{Kind, Plan};
 use convoke_providers::{Recording, Registry, Replay, preset};
 use convoke_sandbox::Ground;
 use convoke_tools::Rulebook;
-use crate::config::Config;
 use convoke_tools::{Environment, Processes};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -72,8 +72,11 @@ impl Equipment {
             });
         }
         let unconfined = starts_commands(plan).then(|| Unconfined::on(ground)).flatten();
-        let live =
-            Equipment { remark: network_remark_for(plan), unconfined, ..Equipment::with(&keys, ground, rulebook) };
+        let live = Equipment {
+            remark: network_remark_for(plan),
+            unconfined,
+            ..Equipment::with(&keys, ground, rulebook)
+        };
         live.require_providers(plan)?;
         let recorded = match cassette {
             CassetteMode::Record(folder) => Some(convoke_providers::Tape::create(folder)),

@@ -3,6 +3,7 @@
 
 use super::credentials::RunSettings;
 use super::equipment::Equipment;
+use crate::config::Config;
 use crate::env;
 use convoke_agent::Executor;
 use convoke_handover::{HostEnvironment, Performer, Performers};
@@ -11,7 +12,6 @@ use convoke_model::{JsonText, ProviderSettings, Server, Servers, Transport, Work
 use convoke_providers::preset;
 use convoke_sandbox::Ground;
 use convoke_tools::Rulebook;
-use crate::config::Config;
 use futures::future::BoxFuture;
 use std::io;
 use std::sync::Arc;

@@ -92,7 +92,8 @@ fn risky_calls_of_a_nested_group_in_the_background_wait_and_are_made_once() {
     let events = Events::of(&world, &run).0;
     let claimed = events.iter().filter_map(|event| event["event"]["effect_claimed"]["what"].as_str());
     let claimed = claimed.filter(|what| what.starts_with("box__")).count();
-    let shells = events.iter().filter(|event| event["event"]["effect_claimed"]["what"] == "convoke__shell").count();
+    let shells =
+        events.iter().filter(|event| event["event"]["effect_claimed"]["what"] == "convoke__shell").count();
     assert_eq!(shells, 1, "a command is run once");
     assert_eq!(claimed, 2, "hints of a server make no call harmless");
     world.convoke(&["verify", &run]).exits(0);

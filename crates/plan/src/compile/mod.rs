@@ -39,10 +39,10 @@ pub use book::{PriceBook, Services};
 pub use caps::Caps;
 pub use constraints::{Degrade, DegradeOf};
 pub use goal::goal_schema;
-pub use tooling::own_policies::named_rules;
 pub use inputs::{GivenInput, InputError, check_declared, check_inputs};
 pub use prices::{advice as price_advice, in_words as unpriced_words};
 pub use renewal::{name_budget, renew, with_addresses_of};
+pub use tooling::own_policies::named_rules;
 
 pub use unpriced::{
     Unpriced, has_price, is_enforced, models_of, unpriced, unpriced_under_budgets, without_model,

@@ -222,7 +222,13 @@ impl Scene<'_> {
     }
 
     /// The program that is left.
-    fn program(&self, words: &[Argument<'_>], (key, taken): &(String, usize), adds_words: bool, said: &mut Said) {
+    fn program(
+        &self,
+        words: &[Argument<'_>],
+        (key, taken): &(String, usize),
+        adds_words: bool,
+        said: &mut Said,
+    ) {
         let name = words[0].text;
         let trusted = self.policy.binaries.trust.iter().any(|entry| entry == name);
         if !trusted && !self.listed(key, name, said) {
@@ -353,7 +359,8 @@ impl Scene<'_> {
             return;
         }
         if plain.len() > expand::LONGEST && plain.contains(['*', '?', '[']) {
-            let why = format!("`{text}` is a pattern that is longer than any that is looked up; name the files");
+            let why =
+                format!("`{text}` is a pattern that is longer than any that is looked up; name the files");
             return said.reasons.push(Reason::new(Rule::Argument, why));
         }
         let pattern = Pattern::of_text(plain);

@@ -1,8 +1,8 @@
 //! A whole command text: read, walked through pipeline by pipeline, put together to one plan and one judgement.
 
 use super::call::{Said, Scene};
-use super::listed::Listed;
 use super::directory::{Directories, End};
+use super::listed::Listed;
 use super::place;
 use crate::authority::Question;
 use crate::plan::{CommandPlan, PlannedPipeline, PlannedRedirect};

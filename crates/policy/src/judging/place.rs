@@ -102,13 +102,16 @@ fn is_linked_by_tools(beneath: &Path) -> bool {
 
 /// What makes folders on its way (`mkdir -p`) makes `new` of `new/../x` as well, which the resolved path does not name.
 fn through_folders(world: &dyn World, folder: &Path, text: &str) -> Result<(), Reason> {
-    let ups = text.match_indices("/..").filter(|(at, _)| matches!(text.as_bytes().get(at + 3), None | Some(b'/')));
+    let ups =
+        text.match_indices("/..").filter(|(at, _)| matches!(text.as_bytes().get(at + 3), None | Some(b'/')));
     let ups = ups.map(|(at, _)| &text[..at]);
     for before in ups.filter(|before| before.split('/').any(|name| !matches!(name, "" | "." | ".."))) {
         if world.resolve(&folder.join(before), Access::Look).kind != Kind::Folder {
             return Err(Reason::new(
                 Rule::Path,
-                format!("`{text}` goes up behind `{before}`, which is no folder; write the path without `..`"),
+                format!(
+                    "`{text}` goes up behind `{before}`, which is no folder; write the path without `..`"
+                ),
             ));
         }
     }
@@ -178,7 +181,8 @@ impl Policy {
                 let usual = if access.changes() { "write_file" } else { "read_file" };
                 let tool = self.actor.tool.as_deref().unwrap_or(usual);
                 let resource = Resource::Path(beneath.to_string_lossy().into_owned());
-                let question = Question { action: Action::Tool(tool.to_owned()), resource, access: Some(access) };
+                let question =
+                    Question { action: Action::Tool(tool.to_owned()), resource, access: Some(access) };
                 authority.ask(&self.actor, vec![question], &mut reasons)
             }
             _ => Vec::new(),

@@ -41,7 +41,11 @@ pub enum Style {
 }
 
 /// Tells arguments apart.
-pub fn tell_apart<'a>(spec: &'static Spec, words: &[Argument<'a>], style: Style) -> Result<Arguments<'a>, String> {
+pub fn tell_apart<'a>(
+    spec: &'static Spec,
+    words: &[Argument<'a>],
+    style: Style,
+) -> Result<Arguments<'a>, String> {
     let mut found = Arguments::default();
     let mut gives_first = false;
     let mut at = 0;

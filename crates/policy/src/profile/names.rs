@@ -6,8 +6,7 @@ use super::table::spec;
 /// The name by which a call has its profile and its rule, and how many words of the call it takes: `git status` takes two.
 pub fn key(words: &[Argument<'_>]) -> (String, usize) {
     let name = words[0].text;
-    let word =
-        |at: usize| words.get(at).filter(|word| !word.is_pattern).map_or("", |word| word.text);
+    let word = |at: usize| words.get(at).filter(|word| !word.is_pattern).map_or("", |word| word.text);
     match name {
         "git" => git_key(words),
         "cargo" | "npm" | "pip" | "go" => (

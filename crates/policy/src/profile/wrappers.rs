@@ -49,7 +49,8 @@ pub fn unwrap<'a>(words: &'a [Argument<'a>]) -> Result<Unwrapped<'a>, String> {
     let name = words[0].text;
     let spec = spec(name).expect("every wrapper has a line");
     let own = own_words(name, &words[1..]);
-    let found = tell_apart(spec, &words[1..1 + own], Style::OperandsLast).map_err(|why| format!("`{name}`: {why}"))?;
+    let found = tell_apart(spec, &words[1..1 + own], Style::OperandsLast)
+        .map_err(|why| format!("`{name}`: {why}"))?;
     let mut at = 1 + own;
     let mut assignments = Vec::new();
     if name == "env" {
@@ -66,8 +67,7 @@ pub fn unwrap<'a>(words: &'a [Argument<'a>]) -> Result<Unwrapped<'a>, String> {
         ));
     }
     let adds_words = name == "xargs";
-    let reads =
-        found.options.iter().filter(|(name, _)| adds_words && matches!(*name, "a" | "arg-file"));
+    let reads = found.options.iter().filter(|(name, _)| adds_words && matches!(*name, "a" | "arg-file"));
     let reads = reads.filter_map(|(_, value)| value.map(str::to_owned)).collect();
     let stays = !matches!(name, "command" | "exec" | "builtin" | "time");
     Ok(Unwrapped { inner, assignments, adds_words, stays, reads })

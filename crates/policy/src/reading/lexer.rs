@@ -3,8 +3,8 @@
 //! This is the whole grammar that is ever allowed without asking: literal words, `;`, `&&`, `||`, `|`, line breaks, redirects and
 //! quoted here-documents. It has no recursion. What it does not know is never guessed.
 
-use super::script::{Redirect, RedirectKind};
 use super::Caps;
+use super::script::{Redirect, RedirectKind};
 use super::word::{Pattern, Piece, Word, class};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -223,5 +223,8 @@ fn a_plan_that_leaves_something_out_is_found_out() {
     let trace = scratch.traces(&[(0, "touch z && ls".to_owned(), &whole)]).remove(0);
     assert_eq!(beyond(&whole, &trace), Vec::<String>::new());
     let found = beyond(&less, &trace);
-    assert!(found.iter().any(|did| did.contains("touch")) && found.iter().any(|did| did.contains("/z")), "{found:?}");
+    assert!(
+        found.iter().any(|did| did.contains("touch")) && found.iter().any(|did| did.contains("/z")),
+        "{found:?}"
+    );
 }

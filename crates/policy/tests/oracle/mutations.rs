@@ -167,4 +167,3 @@ pub fn mutation(number: u64) -> String {
     }
     text
 }
-

@@ -24,7 +24,10 @@ pub const FILES: [(&str, &str); 11] = [
     (".env", "KEY=secret\n"),
     ("Cargo.toml", "[package]\n"),
     ("papers/guide.md", "# guide\n"),
-    ("tool.py", "import subprocess\nopen('made.txt', 'w').write('x')\nsubprocess.run(['touch', 'by-hand.txt'])\n"),
+    (
+        "tool.py",
+        "import subprocess\nopen('made.txt', 'w').write('x')\nsubprocess.run(['touch', 'by-hand.txt'])\n",
+    ),
     ("Makefile", "all:\n\ttouch built.txt\ncheck:\n\t@cat a.txt > checked.txt\n"),
 ];
 
@@ -138,7 +141,9 @@ impl Scratch {
         writeln!(script, "IFS= read -r -d '' text < '{}'", begin.display()).expect("text takes text");
         write!(script, "(cd '{}'", root.display()).expect("text takes text");
         let git = plan.commands().filter(|command| command.argv.iter().any(|word| word == "git"));
-        for (name, value) in git.flat_map(|command| command.env.iter()).filter(|(name, _)| name.starts_with("GIT_")) {
+        for (name, value) in
+            git.flat_map(|command| command.env.iter()).filter(|(name, _)| name.starts_with("GIT_"))
+        {
             write!(script, "; export {name}='{}'", value.replace('\'', "'\\''")).expect("text takes text");
         }
         let driver = self.path("driver");

@@ -88,7 +88,9 @@ pub fn whole_lines(trace: &str) -> Vec<String> {
         let (pid, said) = line.split_once(' ').unwrap_or(("", line));
         if let Some(head) = said.strip_suffix("<unfinished ...>") {
             begun.insert(pid, head);
-        } else if let Some((_, tail)) = said.split_once("resumed>").filter(|_| said.trim_start().starts_with("<...")) {
+        } else if let Some((_, tail)) =
+            said.split_once("resumed>").filter(|_| said.trim_start().starts_with("<..."))
+        {
             lines.push(format!("{pid} {}{tail}", begun.remove(pid).unwrap_or_default()));
         } else {
             lines.push(line.to_owned());

@@ -76,7 +76,8 @@ impl Plan {
     /// engine would find there what the command had put in the place of its state.
     fn above_what_is_hidden(&self) -> Vec<PathBuf> {
         let between = |hidden: &PathBuf, shown: &PathBuf| {
-            let above = hidden.ancestors().skip(1).take_while(|path| path.starts_with(shown) && path != shown);
+            let above =
+                hidden.ancestors().skip(1).take_while(|path| path.starts_with(shown) && path != shown);
             above.map(Path::to_owned).collect::<Vec<_>>()
         };
         let pairs = self.hidden.iter().flat_map(|hidden| self.shown.iter().map(move |shown| (hidden, shown)));

@@ -12,12 +12,7 @@ use convoke_policy::{Access, Judgement, Verdict};
 use serde_json::Value;
 
 /// The judgement; an error says why there is none.
-pub(super) fn judge(
-    root: &Root,
-    held: &Held,
-    tool: &str,
-    arguments: &Value,
-) -> Result<Judgement, String> {
+pub(super) fn judge(root: &Root, held: &Held, tool: &str, arguments: &Value) -> Result<Judgement, String> {
     let policies = held.of_paths(tool)?;
     if policies.is_empty() {
         return Ok(Judgement::allowed());

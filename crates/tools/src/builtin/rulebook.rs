@@ -61,7 +61,8 @@ impl Held {
 
     /// Policies of commands: there is always one. An error says why they cannot be asked.
     pub(super) fn of_commands(&self) -> Result<Vec<Policy>, String> {
-        let usual = self.usual.then(|| Policy::preset(USUAL).expect("there is one").for_actor(self.actor.clone()));
+        let usual =
+            self.usual.then(|| Policy::preset(USUAL).expect("there is one").for_actor(self.actor.clone()));
         Ok(usual.into_iter().chain(self.read(None)?).collect())
     }
 

@@ -58,7 +58,12 @@ fn actor(args: &PolicyCheckArgs) -> Result<Actor, CommandFailure> {
         serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))
     };
     let contract = args.contract.as_ref().map(read).transpose()?.unwrap_or_default();
-    Ok(Actor { persona: args.persona.clone(), step: args.step.clone().unwrap_or_default(), contract, tool: None })
+    Ok(Actor {
+        persona: args.persona.clone(),
+        step: args.step.clone().unwrap_or_default(),
+        contract,
+        tool: None,
+    })
 }
 
 /// The strictest verdict of several policies.

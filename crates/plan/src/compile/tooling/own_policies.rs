@@ -84,10 +84,17 @@ fn cedar(
     match sources.read(&join_beside(path, &file)) {
         Ok(rules) => Ok(Some(CedarSource { name: file, text: String::from_utf8_lossy(&rules).into_owned() })),
         Err(error) => {
-            let message = format!("the Cedar file `{file}` of the policy `{}` cannot be read: {error}", name.value);
-            let found =
-                Diagnostic::error("workflow::unknown_policy", message, name.span.clone(), "its policy names it");
-            Err(Box::new(found.help("a policy whose Cedar file is not asked would allow what that file denies")))
+            let message =
+                format!("the Cedar file `{file}` of the policy `{}` cannot be read: {error}", name.value);
+            let found = Diagnostic::error(
+                "workflow::unknown_policy",
+                message,
+                name.span.clone(),
+                "its policy names it",
+            );
+            Err(Box::new(
+                found.help("a policy whose Cedar file is not asked would allow what that file denies"),
+            ))
         }
     }
 }

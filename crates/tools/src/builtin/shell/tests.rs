@@ -83,12 +83,14 @@ async fn what_the_policy_denies_is_not_run_and_what_it_asks_about_is_shown_whole
 #[tokio::test]
 async fn the_strictest_of_several_policies_counts() {
     let (_folder, root) = world(&[]);
-    let presets = ["develop", "read-only"].map(|name| PolicySource { name: name.into(), text: None, cedar: None });
+    let presets =
+        ["develop", "read-only"].map(|name| PolicySource { name: name.into(), text: None, cedar: None });
     let review = shell().review(&root, &Held::stated(&presets), &json!({"command": "touch made"}));
     assert!(matches!(review, Review::Deny { .. }), "{review:?}");
     let unknown = [PolicySource { name: "nothing".into(), text: None, cedar: None }];
     let arguments = json!({"command": "ls"});
-    let result = shell().run(root, &Held::stated(&unknown), &arguments, "k", CancellationToken::new()).await.unwrap();
+    let result =
+        shell().run(root, &Held::stated(&unknown), &arguments, "k", CancellationToken::new()).await.unwrap();
     assert_eq!(result.text, "there is no policy `nothing`");
 }
 
