@@ -25,7 +25,8 @@ export async function open({ width = 1280, height = 800, dark = false, touch = f
   });
   if (process.env.PAGE) await context.route((url) => !url.pathname.startsWith('/api/'), (route) => serveFrom(process.env.PAGE, route));
   const page = context.pages()[0] ?? (await context.newPage());
-  page.setDefaultTimeout(15_000);
+  // Long, so that no verdict depends on the machine's speed; what holds is seen at once.
+  page.setDefaultTimeout(60_000);
   page.trouble = [];
   page.on('pageerror', (error) => page.trouble.push(`error: ${error.message}`));
   page.on('console', (message) => message.type() === 'error' && page.trouble.push(`console: ${message.text()} ${message.location().url}`));

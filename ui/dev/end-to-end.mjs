@@ -3,17 +3,18 @@
 // A test waits for what it wants to see, never for a time. Each one says what must hold; axe looks at every page on the way.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, resolve as absolute } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { examine } from './axe.mjs';
 import { open } from './browser.mjs';
+import { service, WORDS } from './service.mjs';
 
 const [convoke, shots = ''] = process.argv.slice(2);
 const flows = join(dirname(fileURLToPath(import.meta.url)), 'flows');
 const scratch = mkdtempSync(join(tmpdir(), 'dashboard-end-to-end-'));
-const environment = { ...process.env, HOME: scratch, XDG_STATE_HOME: scratch, XDG_CONFIG_HOME: scratch, XDG_CACHE_HOME: scratch };
+const environment = { ...process.env, OPENAI_API_KEY: 'sk-end-to-end-tests-0123456789', HOME: scratch, XDG_STATE_HOME: scratch, XDG_CONFIG_HOME: scratch, XDG_CACHE_HOME: scratch };
 const state = ['--state-dir', join(scratch, 'state')];
 const children = [];
 const tests = [];
@@ -65,10 +66,25 @@ test('a task is opened, and its answer is there', async ({ page, base, keep }) =
   await seen(page, 'task');
 });
 
-test('an answer is read while it is written, or whole once it is', async ({ page, base, keep }) => {
-  await page.goto(`${base}/runs/${keep.fleet}/graph?task=report`);
-  await page.getByText('Two dozen files were read').waitFor();
-  await page.getByText(/^(succeeded|running)$/).first().waitFor();
+test('an answer is read while it is written, and whole once it is', async ({ page, base, keep }) => {
+  const slow = await service();
+  writeFileSync(
+    join(scratch, 'tale.yaml'),
+    `workflow: {name: tale, entry_point: tell, runtime: {provider: {name: openai, base_url: '${slow.url}'}}}\nagents:\n  - {name: tell, model: m, prompt: Tell a tale.}\n`,
+  );
+  const run = terminal(join(scratch, 'tale.yaml'));
+  keep.tale = await started(page, base, 'tale');
+  await page.goto(`${base}/runs/${keep.tale}/graph?task=tell`);
+  const answer = page.getByLabel('The answer so far');
+  await answer.filter({ hasText: `word-${WORDS.length / 2}` }).waitFor();
+  await page.getByRole('complementary', { name: 'The chosen task' }).getByText('running').first().waitFor();
+  expect(!(await answer.textContent()).includes(WORDS.at(-1)), 'the answer is not whole while it is written');
+  await seen(page, 'streaming');
+  slow.go();
+  await page.getByText(WORDS.at(-1)).waitFor();
+  await answer.waitFor({ state: 'detached' });
+  expect((await run).code === 0, 'the run ends well');
+  slow.close();
 });
 
 test('a gate in a group in a sub-workflow of a run that a terminal started is answered', async ({ page, base }) => {
@@ -153,8 +169,8 @@ test('the slider shows the run as it was, and comes back to its end', async ({ p
 
 test('two runs are compared', async ({ page, base, keep }) => {
   const { out } = await terminal('fleet.yaml', '-i', 'tone=plain');
-  const other = /\(run ([^)]+)\)/.exec(out)[1];
-  await page.goto(`${base}/compare?a=${keep.fleet}&b=${other}`);
+  keep.other = /\(run ([^)]+)\)/.exec(out)[1];
+  await page.goto(`${base}/compare?a=${keep.fleet}&b=${keep.other}`);
   await page.getByText('Where they').first().waitFor();
   await page.getByText('friendly').first().waitFor();
   await seen(page, 'compare');
@@ -182,8 +198,11 @@ test('keys lead to everything', async ({ page, base, keep }) => {
   await page.goto(`${base}/runs`);
   await page.getByRole('link', { name: 'fleet' }).first().waitFor();
   await page.keyboard.press('?');
-  await page.getByRole('heading', { name: 'Keys and signs' }).waitFor();
+  const help = page.getByRole('heading', { name: 'Keys and signs' });
+  await help.waitFor();
   await page.keyboard.press('Escape');
+  // The browser closes a dialog in its own time; keys belong to the dialog until then.
+  await help.waitFor({ state: 'detached' });
   for (const [key, address] of [['i', /\/inbox$/], ['c', /\/capacity$/], ['r', /\/runs$/]]) {
     await page.keyboard.press(key);
     await page.waitForURL(address);
@@ -205,24 +224,107 @@ test('keys lead to everything', async ({ page, base, keep }) => {
 });
 
 test('a page comes back by itself after the server was away', async ({ page, base, keep, server }) => {
+  // The token of a link goes with its server; one that was added stays.
+  const token = command('serve', 'token', 'add', 'tests', '--role', 'approve').trim();
+  await page.goto(`${base}/#token=${token}`);
+  await page.getByText('What does it want from me?').waitFor();
   await page.goto(`${base}/runs/${keep.fleet}/graph`);
   await page.getByText('26/26 done').waitFor();
   const again = await server.again();
   await page.getByText('Connection lost.').waitFor();
   await again();
   await page.getByText('Connection lost.').waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Story' }).click();
+  await page.getByRole('region', { name: 'Story of the run' }).getByRole('listitem').first().waitFor();
   page.trouble.length = 0;
 });
 
+test('merges show their levels', async ({ page, base, keep }) => {
+  const { code, out } = await terminal('merged.yaml', '-p', 'scripted');
+  expect(code === 0, `the manifest ends well: ${out}`);
+  keep.merged = /\(run ([^)]+)\)/.exec(out)[1];
+  await page.goto(`${base}/runs/${keep.merged}/merges`);
+  await page.getByRole('region', { name: 'Merges' }).getByText('sources').first().waitFor();
+  await seen(page, 'merges');
+});
+
+test('a run as a file opens without a server, shows the same, and asks for nothing', async ({ page, base, keep, server }) => {
+  const file = (run) => {
+    const path = join(scratch, `${run}.html`);
+    if (!existsSync(path)) command('export', run, '--html', path);
+    return pathToFileURL(path).href;
+  };
+  for (const run of [keep.fleet, keep.goal, keep.merged]) file(run);
+  await page.goto(`${base}/runs/${keep.goal}/goals`);
+  const reasons = await texts(page.getByRole('table', { name: 'Goals and their tasks' }).getByRole('row'));
+  await page.goto(`${base}/runs/${keep.fleet}/story`);
+  await page.getByRole('region', { name: 'Story of the run' }).getByRole('listitem').first().waitFor();
+  const told = await texts(page.getByRole('region', { name: 'Story of the run' }).locator('li p'));
+  for (const options of [{}, { dark: true }, { width: 390, height: 844, touch: true }]) {
+    const kind = options.dark ? '-dark' : options.width ? '-phone' : '';
+    const { context, page } = await open(options);
+    const asked = [];
+    page.on('request', (request) => /^(file|blob|data):/.test(request.url()) || asked.push(request.url()));
+    const view = async (run, rest, name) => {
+      await page.goto(`${file(run)}#/runs/${run}/${rest}`);
+      await page.reload();
+      await page.locator('main :is(table, [role=table], [role=group], [role=region], h1)').first().waitFor();
+      expect(!(await page.evaluate('document.documentElement.scrollWidth > innerWidth + 1')), `${rest} of the file scrolls sideways`);
+      return () => seen(page, `file-${name}${kind}`);
+    };
+    await page.goto(file(keep.fleet));
+    await page.getByText('26/26 done').waitFor();
+    await page.getByRole('button', { name: 'done read', exact: true }).waitFor();
+    await seen(page, `file-graph${kind}`);
+    let look = await view(keep.fleet, 'table?task=read%5B3%5D', 'task');
+    await page.getByRole('complementary', { name: 'The chosen task' }).getByText('What I read').waitFor();
+    await look();
+    look = await view(keep.fleet, 'timeline', 'timeline');
+    await page.getByRole('table', { name: 'Timeline of the tasks' }).getByText(/^read\[/).first().waitFor();
+    await look();
+    look = await view(keep.fleet, 'story', 'story');
+    await page.getByRole('region', { name: 'Story of the run' }).getByRole('listitem').first().waitFor();
+    expect(JSON.stringify(await texts(page.locator('main li p'))) === JSON.stringify(told), 'the file tells the story that the server tells');
+    await look();
+    look = await view(keep.goal, 'goals', 'goal');
+    await page.getByRole('table', { name: 'Goals and their tasks' }).getByRole('row').nth(3).waitFor();
+    if (!options.width) expect(JSON.stringify(await texts(page.getByRole('table').getByRole('row'))) === JSON.stringify(reasons), 'the tree is the one of the server');
+    await look();
+    look = await view(keep.merged, 'merges', 'merges');
+    await page.getByRole('region', { name: 'Merges' }).getByText('sources').first().waitFor();
+    await look();
+    await view(keep.fleet, 'search?q=finding', 'search');
+    await page.locator('mark').first().waitFor();
+    await view(keep.fleet, 'graph', 'past');
+    await page.getByText('26/26 done').waitFor();
+    await page.getByLabel('Position in the run').focus();
+    await page.keyboard.press('Home');
+    await page.waitForURL(/at=1$/);
+    await page.getByText(/^0\/\d+ done$/).waitFor();
+    await seen(page, `file-past${kind}`);
+    await page.getByRole('button', { name: 'end', exact: true }).click();
+    await page.getByText('26/26 done').waitFor();
+    expect(!asked.length, `the file asks for ${asked.join(', ')}`);
+    expect(!page.trouble.length, page.trouble.join('; '));
+    await context.close();
+  }
+});
+
 test('dark, and 390 pixels wide, nothing is lost', async ({ server, base, keep }) => {
+  const { fleet, goal, merged } = keep;
+  const paths = [
+    '/runs', `/runs/${fleet}/graph?task=report`, `/runs/${fleet}/table`, `/runs/${fleet}/timeline`, `/runs/${fleet}/story`, `/runs/${fleet}/radar`, `/runs/${fleet}/search?q=finding`,
+    `/runs/${goal}/goals`, `/runs/${merged}/merges`, `/runs/${fleet}/graph?at=3`, '/inbox', '/capacity', `/compare?a=${fleet}&b=${keep.other}`, '/start', '/nowhere',
+  ];
   for (const options of [{ dark: true }, { width: 390, height: 844, touch: true }]) {
     const { context, page } = await open(options);
     await page.goto(server.link);
     await page.getByText(/All ended well|failed|interrupted/).first().waitFor();
-    for (const path of ['/runs', `/runs/${keep.fleet}/graph?task=report`, `/runs/${keep.fleet}/table`, `/runs/${keep.fleet}/timeline`, `/runs/${keep.goal}/goals`, '/inbox', '/capacity']) {
+    for (const path of paths) {
       await page.goto(base + path);
-      await page.locator('main :is(table, [role=table], [role=group], [role=region], h1)').first().waitFor();
-      await seen(page, `${options.dark ? 'dark' : 'phone'}${path.replace(/[^a-z]+/g, '-')}`);
+      await page.locator('main :is(table, [role=table], [role=group], [role=region], h1, .title)').first().waitFor();
+      await page.locator('main').getByText(/^(Reading|Searching|Comparing|Drawing) /).waitFor({ state: 'detached' });
+      await seen(page, `${options.dark ? 'dark' : 'phone'}${path.split('?')[0].replaceAll(/[^a-z]+/g, '-')}`);
       expect(!(await page.evaluate('document.documentElement.scrollWidth > innerWidth + 1')), `${path} scrolls sideways`);
     }
     expect(!page.trouble.length, page.trouble.join('; '));
@@ -236,6 +338,8 @@ function expect(holds, otherwise) {
   if (!holds) throw new Error(otherwise);
 }
 
+const texts = (found) => found.allTextContents().then((all) => all.map((text) => text.replace(/\s+/g, ' ').trim()));
+
 /** Looks at a page: axe, and a picture if pictures are wanted. */
 async function seen(page, name) {
   if (shots) await page.screenshot({ path: join(shots, `${name}.png`) });
@@ -245,13 +349,16 @@ async function seen(page, name) {
 
 /** Runs a workflow as a person in a terminal would, who types nothing: an input that is closed would be a Ctrl-D. */
 function terminal(file, ...more) {
-  const words = ['run', join(flows, file), ...more, ...state].map((word) => `'${word}'`).join(' ');
+  const words = ['run', absolute(flows, file), ...more, ...state].map((word) => `'${word}'`).join(' ');
   const child = spawn('script', ['-qefc', `'${convoke}' ${words}`, '/dev/null'], { env: { ...environment, TERM: 'xterm' }, stdio: 'pipe' });
   children.push(child);
   let out = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (out += piece));
   return new Promise((resolve) => child.on('exit', (code) => resolve({ code, out })));
 }
+
+/** Runs a command of the program to its end. */
+const command = (...words) => execFileSync(convoke, [...words, ...state], { env: environment, cwd: scratch }).toString();
 
 /** Waits until the list has a live run of a workflow, and gives its name. */
 async function started(page, base, workflow) {

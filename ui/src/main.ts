@@ -1,6 +1,7 @@
 // The page begins: the token leaves the address, the stores start to follow the server, and the parts are drawn.
 
 import { flushSync, mount } from 'svelte';
+import { recorded } from './api/recorded';
 import { takeTokenFromAddress } from './api/session';
 import App from './App.svelte';
 import { router } from './route/router.svelte';
@@ -14,14 +15,16 @@ import { theme } from './store/theme.svelte';
 import './style/tokens.css';
 import './style/base.css';
 
-takeTokenFromAddress();
+if (!recorded) takeTokenFromAddress();
 theme.start();
 clock.start();
 router.start();
 listen();
-runs.start();
 inbox.start();
-capacity.start();
+if (!recorded) {
+  runs.start();
+  capacity.start();
+}
 mount(App, { target: document.getElementById('page')! });
 // What the first page follows is known before the stream asks for it.
 flushSync();

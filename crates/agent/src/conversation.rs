@@ -7,8 +7,10 @@
 //! are the driver's.
 
 mod approval;
+mod guidance;
 mod ladder;
 mod past;
+mod proving;
 mod question;
 mod record;
 mod retold;
@@ -25,10 +27,13 @@ use crate::capability::Memory;
 use crate::shelf::Shelf;
 use crate::transcript::Transcript;
 use crate::{Answered, Asks, Finish, Message, Misfit, Offer, Reply, Role, ToolCall, wording};
-use convoke_model::{AgentCall, Answer, Ask, Contract, Digest, Failure, JsonText, OutputSchema, Ruling};
+use convoke_model::{
+    AgentCall, Answer, Ask, Contract, Digest, Failure, JsonText, OutputSchema, ProofCall, Ruling,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// What stays the same throughout a conversation.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +46,8 @@ pub struct Premise<'a> {
     pub offer: &'a Offer,
     /// What the attempt may do and use, where that is stated.
     pub contract: Option<&'a Contract>,
+    /// What it must prove, if anything.
+    pub proof: Option<&'a ProofCall>,
 }
 
 impl Premise<'_> {
@@ -72,6 +79,8 @@ pub struct Conversation {
     begins_calls: bool,
     /// What people should know and were not told yet.
     notes: Vec<Note>,
+    /// What people said to the task, as far as it is known here.
+    said: Vec<String>,
 }
 
 /// What is neither a message nor a kept value: small, so that it can be written down each time.
@@ -86,6 +95,15 @@ struct State {
     regrades: u32,
     /// How often an answer that misses the success criteria may still be asked for again.
     retrials: u32,
+    /// How often its work was looked at.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    checks: u32,
+    /// How often it was told that it is not done.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    returns: u32,
+    /// Entries of tools that were called with success and had to be.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    called: BTreeSet<String>,
     /// Requests made so far.
     calls: u32,
     /// The answer before was cut off at the token limit.
@@ -103,7 +121,14 @@ struct State {
     /// What was said about calls of the turn, with their places; used up with the turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rulings: Vec<(usize, Ruling)>,
+    /// How much of what people said to the task is part of the conversation.
+    #[serde(default, skip_serializing_if = "guidance::is_none")]
+    heard: usize,
     memory: Memory,
+}
+
+fn is_none_yet(count: &u32) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,6 +142,8 @@ enum Stage {
     Approving(Box<approval::Approving>),
     /// A person is to decide.
     Waiting(Box<Asks>),
+    /// The work that this output stands for is to be looked at.
+    Proving { output: JsonText },
     /// The grader is to speak about this output.
     Grading { output: JsonText },
     /// The verifier is to speak about this output.
@@ -156,6 +183,8 @@ pub enum Next<'a> {
     Suspend(&'a Asks),
     /// Let a person allow calls of tools, and go on with the answer.
     Approve(&'a Ask),
+    /// Look at the work, and feed what is found.
+    Prove,
     /// Nothing; it has ended.
     Done(&'a Ending),
 }
@@ -184,12 +213,16 @@ impl Conversation {
             recoveries: settings.parse_recovery,
             regrades: settings.validator.as_ref().map_or(0, |validator| validator.max_retries),
             retrials: settings.success_criteria.as_ref().map_or(0, |criteria| criteria.max_retries),
+            checks: 0,
+            returns: 0,
+            called: past::called(past),
             calls: 0,
             was_cut: false,
             last_chance: false,
             was_filler: false,
             before: None,
             rulings: Vec::new(),
+            heard: 0,
             memory: Memory::default(),
         };
         let prompt = &premise.call.prompt;
@@ -206,6 +239,7 @@ impl Conversation {
             unwritten: record::Unwritten::beginning(),
             begins_calls: false,
             notes: Vec::new(),
+            said: Vec::new(),
         }
     }
 
@@ -224,6 +258,7 @@ impl Conversation {
         match &self.state.stage {
             Stage::Over(ending) => Next::Done(ending),
             Stage::Calling => Next::Call(self.open_calls()),
+            Stage::Proving { .. } => Next::Prove,
             Stage::Waiting(asks) => Next::Suspend(asks),
             Stage::Approving(approving) => Next::Approve(&approving.ask),
             Stage::Asking { answered } => Next::Ask(self.own_question(premise, answered.as_deref())),

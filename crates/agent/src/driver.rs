@@ -1,8 +1,12 @@
 //! Performs attempts: the entry point that the engine calls.
 
+use crate::proof::Checker;
 use crate::refusals::Refusals;
 use crate::talk::Talk;
-use crate::{Commands, EngineLink, Programmer, Programs, Provider, Providers, Toolbox, probe, script, tool};
+use crate::{
+    Commands, EngineLink, NoProver, Programmer, Programs, Prover, Provider, Providers, Toolbox, probe,
+    script, tool,
+};
 use convoke_failpoint::failpoint;
 use convoke_model::{
     AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, TRACEPARENT, Usage, Work,
@@ -19,6 +23,7 @@ pub struct Attempts {
     commands: Arc<dyn Commands>,
     toolbox: Arc<dyn Toolbox>,
     programs: Arc<dyn Programs>,
+    prover: Arc<dyn Prover>,
     refusals: Arc<Refusals>,
 }
 
@@ -30,7 +35,13 @@ impl Attempts {
         toolbox: Arc<dyn Toolbox>,
         programs: Arc<dyn Programs>,
     ) -> Attempts {
-        Attempts { providers, commands, toolbox, programs, refusals: Arc::default() }
+        let prover = Arc::new(NoProver);
+        Attempts { providers, commands, toolbox, programs, prover, refusals: Arc::default() }
+    }
+
+    /// The same, with what looks whether work is done that must be proven.
+    pub fn proving(self, prover: Arc<dyn Prover>) -> Attempts {
+        Attempts { prover, ..self }
     }
 
     /// Runs one attempt to its end. Never panics over what a model or a command says.
@@ -38,17 +49,43 @@ impl Attempts {
     /// When `cancel` fires, connections and processes are gone before this returns.
     pub async fn attempt(
         &self,
-        assignment: Assignment,
+        mut assignment: Assignment,
+        link: &dyn EngineLink,
+        cancel: CancellationToken,
+    ) -> AttemptEnd {
+        let Some(mut proof) = assignment.proof.take() else {
+            return self.perform(&assignment, link, cancel).await;
+        };
+        let checker = Checker { prover: &*self.prover, assignment: &assignment, link };
+        match checker.begin(&proof, &cancel).await {
+            Ok(begun) => proof.baseline = begun.or(proof.baseline.take()),
+            Err(failure) => return unused(failure),
+        }
+        if matches!(assignment.work, Work::Agent(_)) {
+            // A conversation is told what does not hold, and goes on.
+            assignment.proof = Some(proof);
+            return self.perform(&assignment, link, cancel).await;
+        }
+        let end = match checker.known_output() {
+            Some(known) => known,
+            None => self.perform(&assignment, link, cancel.clone()).await,
+        };
+        checker.judge(&proof, end, &cancel).await
+    }
+
+    async fn perform(
+        &self,
+        assignment: &Assignment,
         link: &dyn EngineLink,
         cancel: CancellationToken,
     ) -> AttemptEnd {
         match &assignment.work {
-            Work::Agent(call) => self.talk(&assignment, call, link, &cancel).await,
-            Work::Script(call) => self.run(&assignment, call, link, cancel).await,
-            Work::Program(call) => self.program(&assignment, call, link, &cancel).await,
-            Work::Tool(work) => tool::perform(&*self.toolbox, &assignment, work, link, cancel).await,
+            Work::Agent(call) => self.talk(assignment, call, link, &cancel).await,
+            Work::Script(call) => self.run(assignment, call, link, cancel).await,
+            Work::Program(call) => self.program(assignment, call, link, &cancel).await,
+            Work::Tool(work) => tool::perform(&*self.toolbox, assignment, work, link, cancel).await,
             Work::Probe(work) => {
-                probe::perform(&*self.commands, &*self.toolbox, &assignment, work, link, cancel).await
+                probe::perform(&*self.commands, &*self.toolbox, assignment, work, link, cancel).await
             }
         }
     }
@@ -90,8 +127,8 @@ impl Attempts {
         link: &'a dyn EngineLink,
     ) -> Talk<'a> {
         let contract = assignment.contract.as_deref();
-        let (toolbox, refusals) = (&*self.toolbox, &*self.refusals);
-        Talk { assignment, contract, call, provider, toolbox, link, refusals }
+        let (toolbox, prover, refusals) = (&*self.toolbox, &*self.prover, &*self.refusals);
+        Talk { assignment, contract, call, provider, toolbox, prover, link, refusals }
     }
 
     async fn run(

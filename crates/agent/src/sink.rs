@@ -70,6 +70,11 @@ pub enum Report {
         /// Whether it went wrong.
         failed: bool,
     },
+    /// So much of what people said to the task is part of the conversation, from the first on.
+    GuidanceHeard {
+        /// How many times they spoke.
+        count: usize,
+    },
     /// Something a person should know, that changes nothing.
     Noted {
         /// A stable word, such as `validator_failed`.

@@ -10,11 +10,12 @@ use crate::conversation::{Written, leftovers};
 use crate::driver::unused;
 use crate::fallback::Models;
 use crate::ledger::Ledger;
+use crate::proof::Checker;
 use crate::refusals::Refusals;
 use crate::tool_names;
 use crate::{
-    Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Provider, Purpose, Report, Tool, Toolbox,
-    TurnRecord,
+    Conversation, Ending, EngineLink, Next, Note, Offer, Premise, Prover, Provider, Purpose, Report, Tool,
+    Toolbox, TurnRecord,
 };
 use convoke_failpoint::failpoint;
 use convoke_model::{
@@ -40,6 +41,7 @@ pub(crate) struct Talk<'a> {
     pub call: &'a AgentCall,
     pub provider: &'a dyn Provider,
     pub toolbox: &'a dyn Toolbox,
+    pub prover: &'a dyn Prover,
     pub link: &'a dyn EngineLink,
     pub refusals: &'a Refusals,
 }
@@ -95,7 +97,8 @@ impl Talk<'_> {
         let shown =
             self.call.settings.show_tools.then(|| (tool_names::named(self.call, offer), self.uncallable()));
         let (call, offer) = shown.as_ref().map_or((self.call, offer), |(call, offer)| (call, offer));
-        let premise = Premise { call, step: &self.assignment.step, offer, contract: self.contract };
+        let proof = self.assignment.proof.as_deref();
+        let premise = Premise { call, step: &self.assignment.step, offer, contract: self.contract, proof };
         match self.conversation(&premise) {
             Ok(conversation) => self.continue_from(&premise, conversation, cut_off).await,
             Err(failure) => unused(failure),
@@ -253,7 +256,9 @@ impl Talk<'_> {
     async fn converse(&self, premise: &Premise<'_>, going: &mut Going<'_>, heard: &Heard<'_>) -> Closing {
         let mut models =
             Models::new(self.call, self.contract, &self.assignment.step, self.assignment.attempt);
+        let mut told = 0;
         loop {
+            self.listen(premise, going, &mut told);
             for Note { code, message } in going.conversation.take_notes() {
                 self.link.report(Report::Noted { code, message });
             }
@@ -277,7 +282,17 @@ impl Talk<'_> {
                         Err(failure) if self.is_left_to_another(purpose, &failure) => {
                             return self.of_validator(failure).into();
                         }
-                        reply => going.conversation.feed(premise, reply),
+                        reply => {
+                            // What a coding agent used, it used by itself.
+                            let used = heard.take_called();
+                            used.iter().for_each(|tool| going.conversation.note_tool(premise, tool));
+                            going.conversation.feed(premise, reply);
+                        }
+                    }
+                }
+                Next::Prove => {
+                    if let Err(failure) = self.look_at_work(premise, going).await {
+                        return failure.into();
                     }
                 }
                 Next::Call(_) => {
@@ -287,6 +302,21 @@ impl Talk<'_> {
                 }
             }
             going.was_cut_off = false;
+        }
+    }
+
+    /// Hears what people have said to the task, and says how much of it was heard.
+    fn listen(&self, premise: &Premise<'_>, going: &mut Going<'_>, told: &mut usize) {
+        let since = self.link.guidance();
+        if since.is_empty() && self.assignment.guidance.is_empty() {
+            return;
+        }
+        let said: Vec<String> = self.assignment.guidance.iter().cloned().chain(since).collect();
+        going.conversation.listen(premise, &said);
+        let count = going.conversation.guidance_heard();
+        if count > *told {
+            self.link.report(Report::GuidanceHeard { count });
+            *told = count;
         }
     }
 
@@ -363,6 +393,21 @@ impl Talk<'_> {
         going.committed.extend(committed);
         going.clearances = None;
         going.conversation.feed_results(premise, results);
+        Ok(())
+    }
+
+    /// Has the work looked at that an answer stands for. What is being looked at ends with the talk.
+    async fn look_at_work(&self, premise: &Premise<'_>, going: &mut Going<'_>) -> Result<(), Failure> {
+        let (Some(proof), Some(output)) = (premise.proof, going.conversation.to_prove().cloned()) else {
+            return Ok(());
+        };
+        let check = format!("{}{}", proof.about, going.conversation.turn_name());
+        let checker = Checker { prover: self.prover, assignment: self.assignment, link: self.link };
+        going.calling.store(true, Ordering::Relaxed);
+        let called = going.conversation.called().clone();
+        let found = checker.check(proof, &check, &output, &called, &going.stop).await;
+        going.calling.store(false, Ordering::Relaxed);
+        going.conversation.proved(premise, &found?);
         Ok(())
     }
 

@@ -3,7 +3,9 @@
 //! What is recorded is on disk when the future is ready, and another attempt of the task is given it back in the same
 //! order: so a call with an effect is written down before it is made, and its result after.
 
-use convoke_model::{Digest, EffectClaim, EffectCommit, Failure, JsonText, TaskId, Usage, WorkspaceTold};
+use convoke_model::{
+    Digest, EffectClaim, EffectCommit, Failure, JsonText, ProofTold, TaskId, Usage, WorkspaceTold,
+};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +18,20 @@ pub trait TurnLog: Send + Sync {
     /// first call.
     fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>>;
 
+    /// Makes durable what work is compared with, or what a check of it found. Links of processes that perform attempts for others
+    /// have none to tell of: what must be proven is done by the owner of the run.
+    fn prove(&self, _told: ProofTold) -> BoxFuture<'_, Result<(), Failure>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// A large value that was recorded earlier, by this attempt or one before it.
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>>;
+
+    /// What people have said to the task since the attempt began, oldest first: all of it at each call, and all of it is on disk. Links of
+    /// processes that perform attempts for others hear nothing: the task's next attempt does.
+    fn guidance(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Makes durable what became of the workspace that the attempt works in, whose owner is named. Links of processes that perform
     /// attempts for others have none to tell of.

@@ -5,8 +5,9 @@
 use crate::Misfit;
 use crate::window::shared;
 use convoke_model::excerpt::headed;
-use convoke_model::{AgentSettings, OutputSchema};
+use convoke_model::{AgentSettings, OutputSchema, ProofFinding};
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Texts that are shown to a grader are cut here, so that grading never costs more than answering.
@@ -75,6 +76,41 @@ pub fn fill_in(why: &str) -> String {
         "Your answer has the right shape, but is a placeholder: {why}.\n\nAnswer the same question again, in the same \
          shape, with real content. If a value is truly what you mean, give it again."
     )
+}
+
+/// What people said to the agent on its way, behind the words that it reads next.
+pub fn guidance(said: &[String]) -> String {
+    let said: String = said.iter().map(|text| format!("\n{}\n", text.trim())).collect();
+    format!(
+        "\n\n--- Guidance from a person who follows your work ---\n{said}\n--- End of the guidance ---\n\
+         Take it into account from here on. It adds to your task and does not replace it: what you were asked to do, and the form that \
+         your answer must have, stay as they are."
+    )
+}
+
+/// Asks once more for an answer that was given before the guidance was heard.
+pub fn guided_again(guidance: &str) -> String {
+    format!(
+        "While you answered, something was said to you.{guidance}\n\nAnswer the same task again, whole and in the same form. If your \
+         answer stays as it is, give it again."
+    )
+}
+
+/// Sends back what was said to be done and is not, with what was found.
+pub fn not_proven(findings: &[ProofFinding]) -> String {
+    let mut words =
+        String::from("Your answer says that the work is done. It was checked, and this does not hold:\n");
+    for finding in findings.iter().filter(|finding| !finding.held) {
+        let _ = write!(words, "\n- {}\n", finding.condition);
+        for line in finding.evidence.lines() {
+            let _ = writeln!(words, "  {line}");
+        }
+    }
+    words.push_str(
+        "\nPut that right by doing the work, not by changing what checks it. Then answer the same question again, in the same \
+         shape. If it cannot be done, say so.",
+    );
+    words
 }
 
 /// Standing orders of the model that puts answers into shape.

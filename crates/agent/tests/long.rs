@@ -308,7 +308,9 @@ fn assignment(continues: Vec<JsonText>) -> Assignment {
         cut_off: 0,
         known_results: Vec::new(),
         remembered: Vec::new(),
+        guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

@@ -249,7 +249,9 @@ fn assignment(case: &Case) -> Assignment {
         cut_off: 0,
         known_results: Vec::new(),
         remembered: Vec::new(),
+        guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

@@ -8,10 +8,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod cluster;
 mod files;
 mod format;
 mod goal;
 mod inspecting;
+#[cfg(feature = "knowledge")]
+mod knowledge;
 mod policy;
 mod prices;
 mod running;
@@ -20,12 +23,18 @@ mod telling;
 mod tooling;
 mod values;
 
+pub use cluster::{ClusterCommand, ClusterDevArgs, WorkerArgs};
 pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
 pub use inspecting::{
     DiffArgs, EventsArgs, ExportArgs, ImportArgs, PruneArgs, RepairArgs, ReplayArgs, RunsArgs, ShowArgs,
     VerifyArgs,
+};
+#[cfg(feature = "knowledge")]
+pub use knowledge::{
+    AskArgs, GraphFormat, KnowledgeCommand, KnowledgeExportArgs, OrgCheckArgs, OrgCommand, OrgPlanArgs,
+    OrgShowArgs, QueryArgs, RebuildArgs, TableFormat,
 };
 pub use policy::{PolicyArgs, PolicyCheckArgs, PolicyCommand};
 pub use prices::{PricesArgs, PricesCommand, PricesFormat};
@@ -87,6 +96,9 @@ pub struct Global {
     /// Where runs are kept
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
+    /// Where runs are kept: a folder, or a cluster as restate://HOST:PORT
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR|ADDRESS", conflicts_with = "state_dir")]
+    pub state: Option<String>,
     /// When to use colours
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
@@ -135,7 +147,7 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Reach a goal that is stated in a sentence
     Goal(Box<GoalArgs>),
-    /// Say something to a goal that is being worked on
+    /// Say something to a goal that is being worked on, or to the agent of one task
     Guide(GuideArgs),
     /// Continue a run that was interrupted, is waiting, or failed
     Resume(Box<ResumeArgs>),
@@ -158,6 +170,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Watch a run that goes on in the background, answer its gates, and end as it ends
     Attach(AttachArgs),
+    /// Watch and steer the runs of every process in this terminal
+    Top,
     /// Show the runs of every process in a browser, and over HTTP
     Serve(ServeArgs),
     /// Show a run, or one task of it with its prompt, attempts and output
@@ -190,6 +204,11 @@ pub enum Command {
     Stop(StopArgs),
     /// Perform attempts of runs that were started with --share in this folder
     Work(WorkArgs),
+    /// Perform the runs of a cluster: serve it at the address that --state names
+    Worker(WorkerArgs),
+    /// Try a cluster out
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// Run workflows against recorded answers and compare what they give
     Test(TestArgs),
     /// Answer a gate or the questions that a run waits for
@@ -200,6 +219,14 @@ pub enum Command {
     Prices(PricesArgs),
     /// Say what a policy allows: whether a command may run, and what it would do
     Policy(PolicyArgs),
+    /// Look at a file that describes an organisation, or find what is wrong with it
+    #[cfg(feature = "knowledge")]
+    #[command(subcommand)]
+    Org(OrgCommand),
+    /// Ask what was ever run: where answers come from, what roles cost, what fails
+    #[cfg(feature = "knowledge")]
+    #[command(subcommand)]
+    Knowledge(KnowledgeCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

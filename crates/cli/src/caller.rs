@@ -43,6 +43,7 @@ fn changes_a_run(command: &Command) -> Option<&'static str> {
         Command::Guide(_) => Some("guide"),
         Command::Resume(args) if args.flags.skip_gates => Some("resume --skip-gates"),
         Command::Resume(args) if args.accept_changes => Some("resume --accept-changes"),
+        Command::Resume(args) if !args.retry.is_empty() => Some("resume --retry"),
         Command::Resume(args) if args.bounds.is_stated() => Some("resume with other bounds"),
         Command::Fork(args) if args.flags.skip_gates => Some("fork --skip-gates"),
         Command::Fork(args) if args.repeat_effects => Some("fork --repeat-effects"),

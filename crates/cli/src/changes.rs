@@ -7,6 +7,7 @@ use crate::difference::difference;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::goal_request;
+use crate::organisation;
 use crate::presets::PREFIX;
 use crate::sources::Disk;
 use crate::view::format;
@@ -82,7 +83,7 @@ fn kept_at(state: &StateDir, run: &RunId, digest: &Digest) -> PathBuf {
 
 /// Whether a name stands for a text that no file holds.
 fn is_made(file: &str) -> bool {
-    file.starts_with(PREFIX) || file == goal_request::FILE
+    file.starts_with(PREFIX) || file.starts_with(organisation::PREFIX) || file == goal_request::FILE
 }
 
 /// Compares the stored texts with the files, and only if they differ, what they mean.

@@ -6,7 +6,7 @@ use crate::config::{Config, Entry, Origin, Scalar};
 use indexmap::IndexMap;
 
 /// Keys that change nothing about a run's work.
-const ASIDE: [&str; 3] = ["state_dir", "color", "run.quiet"];
+const ASIDE: [&str; 4] = ["state_dir", "state", "color", "run.quiet"];
 
 /// Tables of such keys: what others are told. Addresses in them may be secrets, and a journal is kept.
 const ASIDE_TABLES: [&str; 2] = ["notify.", "telemetry."];

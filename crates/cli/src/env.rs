@@ -61,6 +61,7 @@ pub const FAILPOINT_COUNTS: &str = "CONVOKE_FAILPOINT_COUNTS";
 /// The whole list.
 pub const LIST: &[Variable] = &[
     sets("CONVOKE_STATE_DIR", "state_dir", "where runs are kept"),
+    sets("CONVOKE_STATE", "state", "where runs are kept: a folder, or the address of a cluster"),
     sets("CONVOKE_MACHINE_CONCURRENCY", "machine_concurrency", "the most attempts at once on this machine"),
     sets("CONVOKE_ORCHESTRATIONS", "limits.orchestrations", "the most runs at once on this machine"),
     sets("CONVOKE_LEASE_SECONDS", "lease_seconds", "how long a stopped process keeps what processes share"),

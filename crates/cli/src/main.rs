@@ -6,6 +6,9 @@ mod cassette;
 mod cedar;
 mod changes;
 mod clock;
+#[cfg_attr(not(feature = "cluster"), path = "without_cluster.rs")]
+mod cluster;
+mod cockpit;
 mod commands;
 mod compiling;
 mod config;
@@ -22,6 +25,7 @@ mod notifying;
 mod plan_text;
 mod printing;
 mod retention;
+mod retrying;
 mod reusing;
 mod serving;
 mod short_history;
@@ -31,7 +35,7 @@ mod view;
 mod watch;
 mod workspaces;
 
-use given::{given_plan, goal_request, inputs, presets, sources};
+use given::{given_plan, goal_request, inputs, organisation, presets, sources};
 use printing::{advice, console, diagnostics, difference, escape, json_log, paint, stdio};
 
 use clap::Parser;
@@ -42,6 +46,10 @@ fn main() -> ExitCode {
     // Before there is a thread or an open file: a worker takes these rights away from itself.
     if driving::programs::is_worker(std::env::args_os().nth(1).as_deref()) {
         return convoke_tools::serve_programs();
+    }
+    #[cfg(feature = "knowledge")]
+    if let Some(folder) = driving::queries::worker_folder(std::env::args_os()) {
+        return convoke_knowledge::worker::serve(&folder);
     }
     stdio::show_panics();
     #[cfg(debug_assertions)]

@@ -2,14 +2,16 @@
 
 use crate::compiling;
 use crate::config::Config;
+use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::inputs;
+use crate::organisation;
 use crate::presets::{self, Found, PREFIX};
 use crate::sources::Disk;
 use convoke_plan::compile::{Compiled, GivenInput, check_declared, check_inputs};
 use convoke_plan::generate::{Made, Preset, files, with_inputs, yaml};
 use convoke_plan::source::manifest_data;
-use convoke_plan::{Diagnostic, Plan};
+use convoke_plan::{Diagnostic, Plan, Severity};
 use std::path::{Path, PathBuf};
 
 /// Something that can be compiled and run.
@@ -22,6 +24,8 @@ pub struct Subject {
     pub given: Vec<(String, GivenInput)>,
     /// What models would know by name alone.
     bare: BareNames,
+    /// What was found while it was made; with an error there is nothing to compile.
+    found: Vec<Diagnostic>,
 }
 
 /// Where names that reach models without what they stand for are looked for.
@@ -36,13 +40,27 @@ enum BareNames {
 
 impl Subject {
     /// What a word of the command line stands for.
-    pub fn of(file: &Path, given: Vec<(String, GivenInput)>) -> Result<Subject, CommandFailure> {
+    pub fn of(file: &Path, given: Vec<(String, GivenInput)>, down: bool) -> Result<Subject, CommandFailure> {
+        if let Some(words) = file.to_str().and_then(|text| text.strip_prefix(organisation::PREFIX)) {
+            let (text, found) = organisation::manifest(words, &given, down)?;
+            return Ok(Subject { given, found, ..Subject::made_as(file, text) });
+        }
+        if down {
+            let failure = CommandFailure::new(Exit::Usage, "--down is about superiors and their reports");
+            return Err(failure.hint("it goes with org:FILE or org:FILE#DEPARTMENT"));
+        }
         let Some(name) = file.to_str().and_then(|text| text.strip_prefix(PREFIX)) else {
-            return Ok(Subject { file: file.to_owned(), made: None, given, bare: BareNames::Nowhere });
+            return Ok(Subject {
+                file: file.to_owned(),
+                made: None,
+                given,
+                bare: BareNames::Nowhere,
+                found: Vec::new(),
+            });
         };
         match presets::find(name)? {
             Found::File { path, .. } => {
-                Ok(Subject { file: path, made: None, given, bare: BareNames::OfFile })
+                Ok(Subject { file: path, made: None, given, bare: BareNames::OfFile, found: Vec::new() })
             }
             Found::Ours(preset) => {
                 let made = make(preset, &given)?;
@@ -60,17 +78,27 @@ impl Subject {
     }
 
     fn made_as(file: &Path, text: String) -> Subject {
-        Subject { file: file.to_owned(), made: Some(text), given: Vec::new(), bare: BareNames::Nowhere }
+        Subject {
+            file: file.to_owned(),
+            made: Some(text),
+            given: Vec::new(),
+            bare: BareNames::Nowhere,
+            found: Vec::new(),
+        }
     }
 
     /// Compiles it.
     pub fn compile(&self, config: &Config, provider: Option<&str>) -> Result<Compiled, CommandFailure> {
+        if self.found.iter().any(|found| found.severity == Severity::Error) {
+            return Ok(Compiled { plan: None, diagnostics: self.found.clone() });
+        }
         let mut compiled = match &self.made {
             Some(text) => compiling::compile_text(&self.file.to_string_lossy(), text, config, provider),
             None => compiling::compile_file(&self.file, config, provider)?,
         };
         let bare = compiled.plan.as_ref().map(|plan| self.bare_names(plan)).unwrap_or_default();
         compiled.diagnostics.extend(bare);
+        compiled.diagnostics.extend(self.found.iter().cloned());
         Ok(compiled)
     }
 
@@ -115,7 +143,7 @@ fn make(preset: &Preset, given: &[(String, GivenInput)]) -> Result<Made, Command
     let values = check_declared(&preset.declared(), given).map_err(|errors| inputs::refused(&errors))?;
     preset.manifest(&values, &Disk::here()).map_err(|why| {
         let words = format!("preset `{}`: {why}", preset.name);
-        CommandFailure::new(crate::exit::Exit::Refused, words)
+        CommandFailure::new(Exit::Refused, words)
             .hint(format!("`convoke presets {}` says what it takes", preset.name))
     })
 }

@@ -8,7 +8,7 @@ use convoke_agent::Executor;
 use convoke_engine::Outcome;
 use convoke_journal::{StateDir, live_owner};
 use convoke_model::{RunId, WorktreeCall};
-use convoke_plan::{Node, Plan, Worktree};
+use convoke_plan::{Node, Plan};
 use convoke_workspaces::{Cleaned, FORECAST_PERIOD, Leases, Surroundings, WorkspaceExecutor};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub fn require(console: &Console, plan: &Plan) -> Result<(), CommandFailure> {
     let folder = stored::folder();
     let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
     let worktrees = nodes.filter_map(|node| Some((node, node.workspace.as_ref()?.worktree.as_ref()?)));
-    let mut known: Vec<&Worktree> = Vec::new();
+    let mut known: Vec<&WorktreeCall> = Vec::new();
     for (node, worktree) in worktrees {
         if known.contains(&worktree) {
             continue;
@@ -79,10 +79,8 @@ pub fn require(console: &Console, plan: &Plan) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-fn judge(leases: &Leases, folder: &Path, node: &Node, worktree: &Worktree) -> Result<(), CommandFailure> {
-    let Worktree { repository, base, into, sparse, seed, merge } = worktree.clone();
-    let wanted = WorktreeCall { repository, base, into, sparse, seed, merge };
-    leases.judge(folder, &wanted).map_err(|trouble| {
+fn judge(leases: &Leases, folder: &Path, node: &Node, worktree: &WorktreeCall) -> Result<(), CommandFailure> {
+    leases.judge(folder, worktree).map_err(|trouble| {
         let failure = trouble.failure();
         let words = format!("step `{}` cannot have its worktree: {}", node.step_name(), failure.message);
         failure.hint.into_iter().fold(CommandFailure::new(Exit::Refused, words), CommandFailure::hint)

@@ -39,6 +39,52 @@ fn ids(receiver: &Receiver) -> BTreeMap<Vec<u8>, String> {
     receiver.spans().into_iter().collect()
 }
 
+/// Everything that can be sent.
+const ALL_SIGNALS: &str = "signals = ['traces', 'metrics', 'logs']";
+
+#[test]
+fn metrics_and_log_records_are_sent_where_they_are_asked_for() {
+    let receiver = Receiver::start();
+    let world = traced(&receiver, ALL_SIGNALS);
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 0);
+    let paths: HashSet<_> = receiver.taken().into_iter().map(|taken| taken.path).collect();
+    assert_eq!(paths, ["/v1/traces", "/v1/metrics", "/v1/logs"].map(str::to_owned).into());
+    let names: Vec<_> = receiver.records().into_iter().map(|(_, name)| name).collect();
+    let count = |name: &str| names.iter().filter(|known| *known == name).count();
+    assert_eq!(count("gen_ai.client.inference.operation.details"), 3, "{names:?}");
+    assert_eq!((count("convoke.run_started"), count("convoke.run_finished")), (1, 1), "{names:?}");
+    assert_eq!(receiver.counts("gen_ai.client.inference.duration").last(), Some(&3));
+    assert_eq!(receiver.counts("gen_ai.invoke_agent.duration").last(), Some(&3));
+    let told = json(&world.run(&["doctor", "--format", "json"]).stdout);
+    let labels: Vec<_> = told["receivers"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(labels, ["telemetry", "telemetry.metrics", "telemetry.logs"], "{told}");
+}
+
+#[test]
+fn a_signal_with_a_receiver_of_its_own_goes_there_and_nowhere_else() {
+    let (traces, metrics) = (Receiver::start(), Receiver::start());
+    let more =
+        format!("headers.Authorization = 'Bearer 1'\n[telemetry.metrics]\nendpoint = '{}'", metrics.url());
+    let world = traced(&traces, &more);
+    assert_eq!(world.run(&["run", "w.yaml"]).code, 0);
+    assert!(traces.taken().iter().all(|taken| taken.path == "/v1/traces"));
+    let taken = metrics.taken();
+    assert!(!taken.is_empty() && taken.iter().all(|taken| taken.path == "/v1/metrics"), "{taken:?}");
+    assert!(taken.iter().all(|taken| !taken.headers.contains_key("authorization")));
+}
+
+#[test]
+fn a_preset_that_takes_traces_alone_says_so() {
+    let receiver = Receiver::start();
+    let world = traced(&receiver, "preset = 'phoenix'\nsignals = ['traces', 'logs']");
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!(said.code, 0);
+    let wanted = "telemetry.logs: nothing is sent: `phoenix` takes traces and no logs: name their receiver in \
+                  `telemetry.logs.endpoint`";
+    assert!(said.stderr.contains(wanted), "{}", said.stderr);
+    assert!(receiver.taken().iter().all(|taken| taken.path == "/v1/traces"));
+}
+
 #[test]
 fn a_run_leaves_its_trace_when_it_ends() {
     let receiver = Receiver::start();
@@ -127,7 +173,7 @@ fn a_receiver_that_is_down_holds_up_no_run_and_misses_nothing() {
 fn a_sender_that_is_killed_again_and_again_leaves_nothing_out() {
     let kills = std::env::var("CONVOKE_SENDER_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8);
     let receiver = Receiver::start();
-    let world = traced(&receiver, "");
+    let world = traced(&receiver, ALL_SIGNALS);
     receiver.usually(Fate::Status(503));
     let run = || assert_eq!(world.run(&["run", "w.yaml"]).code, 0);
     (0..3).for_each(|_| run());
@@ -155,11 +201,22 @@ fn a_sender_that_is_killed_again_and_again_leaves_nothing_out() {
     // The same runs once more to a receiver that takes everything: what must have arrived.
     let clean = Receiver::start();
     for run in json(&world.run(&["runs", "--format", "json"]).stdout).as_array().unwrap() {
-        let said = world.run(&["export", run["id"].as_str().unwrap(), "--otlp", &clean.url()]);
+        let id = run["id"].as_str().unwrap();
+        let said = world.run(&["export", id, "--otlp", &clean.url(), "--signals", "traces,metrics,logs"]);
         assert_eq!(said.code, 0, "{}", said.stderr);
     }
     assert_eq!(clean.spans().len(), runs * 9);
     assert_eq!(ids(&receiver), ids(&clean), "nothing is missing, and nothing double by its id");
+    let records = |receiver: &Receiver| receiver.records().into_iter().collect::<BTreeMap<_, _>>();
+    assert_eq!(records(&receiver).len(), clean.records().len(), "nor of the records");
+    assert_eq!(records(&receiver), records(&clean));
+    for instrument in ["gen_ai.invoke_workflow.duration", "gen_ai.client.inference.duration"] {
+        let all: u64 = clean.counts(instrument).iter().sum();
+        let counts = receiver.counts(instrument);
+        assert_eq!(counts.last(), Some(&all), "{instrument}");
+        assert!(counts.is_sorted(), "no counter goes down: {counts:?}");
+    }
+    assert_eq!(clean.counts("gen_ai.invoke_workflow.duration"), vec![1; runs], "each run by itself");
 }
 
 #[test]
@@ -198,9 +255,10 @@ fn an_old_run_is_exported_and_a_refusal_is_told() {
         "json",
     ]);
     let told = json(&said.stdout);
+    let traces = &told["traces"];
     assert_eq!(
-        (told["spans"].as_u64(), told["open"].as_u64()),
-        (Some(6), Some(0)),
+        (traces["sent"].as_u64(), traces["open"].as_u64(), told.get("metrics"), told.get("logs")),
+        (Some(6), Some(0), None, None),
         "no single calls are known"
     );
     assert_eq!(receiver.taken()[0].headers["x-team"], "blue");
@@ -210,6 +268,10 @@ fn an_old_run_is_exported_and_a_refusal_is_told() {
     assert!(said.stderr.contains("refused"), "{}", said.stderr);
     assert_eq!(world.run(&["export", "last", "--otlp", "nonsense"]).code, 2);
     assert_eq!(world.run(&["export", "last"]).code, 2);
+    for flag in [&["--signals", "logs"][..], &["--header", "a=b"], &["--contents"]] {
+        let said = world.run(&[&["export", "last", "file"], flag].concat());
+        assert_eq!(said.code, 2, "a file takes no {flag:?}");
+    }
 }
 
 const GATE: &str = "\
@@ -277,6 +339,41 @@ fn a_webhook_is_told_what_it_asked_for_and_again_until_it_listens() {
     let ids: Vec<_> = bodies(&receiver.taken()).iter().map(|body| body["id"].to_string()).collect();
     assert_eq!(ids.len(), 2);
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 1, "the repetition has the same id");
+}
+
+#[test]
+fn a_receiver_that_hangs_takes_no_time_from_the_others() {
+    let (hanging, receiver) = (Receiver::start(), Receiver::start());
+    hanging.usually(Fate::Hangs);
+    let world = hooked(&receiver, &format!("[telemetry]\nendpoint = '{}'\n{ALL_SIGNALS}", hanging.url()));
+    assert_eq!(with_hook(&world, &["run", "w.yaml"]).code, 5);
+    let told = bodies(&receiver.taken());
+    let events: Vec<_> = told.iter().map(|body| body["event"].as_str().unwrap()).collect();
+    assert_eq!(events, ["gate", "end"]);
+}
+
+#[test]
+fn a_webhook_whose_sender_is_killed_hears_of_everything_once_by_its_id() {
+    let receiver = Receiver::start();
+    let world = hooked(&receiver, "");
+    receiver.usually(Fate::Status(503));
+    for _ in 0..2 {
+        assert_eq!(with_hook(&world, &["run", "w.yaml"]).code, 5);
+    }
+    let hook = std::fs::read_to_string(world.path("hook")).unwrap();
+    for fates in [vec![Fate::Hangs], vec![Fate::Unheard], vec![Fate::Hangs, Fate::Taken], vec![Fate::Hangs]] {
+        let awaited = receiver.asked() + fates.len();
+        receiver.fates(fates);
+        let mut sender = world.command(&["follow"]).env("HOOK", &hook).spawn().unwrap();
+        receiver.wait_for(awaited);
+        sender.kill().unwrap();
+        sender.wait().unwrap();
+    }
+    receiver.usually(Fate::Taken);
+    assert_eq!(with_hook(&world, &["follow", "--once"]).code, 0);
+    let told = bodies(&receiver.taken());
+    let ids: HashSet<_> = told.iter().map(|body| body["id"].to_string()).collect();
+    assert_eq!(ids.len(), 4, "a question and a parked run, twice: {told:?}");
 }
 
 #[test]

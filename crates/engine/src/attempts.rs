@@ -48,6 +48,8 @@ struct Running {
     /// Its command goes on when the engine lets go of the run.
     survives: bool,
     attempt: u32,
+    /// What people say to its task meanwhile.
+    guidance: Arc<Mutex<Vec<String>>>,
     task: AbortOnDropHandle<()>,
 }
 
@@ -79,7 +81,7 @@ impl Attempts {
     /// Starts an attempt. Its start is on disk already.
     pub fn launch(&mut self, task: TaskIx, assignment: Assignment, terms: Terms) {
         let cancel = CancellationToken::new();
-        let attempt = assignment.attempt;
+        let (attempt, guidance) = (assignment.attempt, Arc::<Mutex<Vec<String>>>::default());
         let link = Arc::new(AttemptLink {
             task,
             attempt,
@@ -93,6 +95,7 @@ impl Attempts {
             client: self.client.clone(),
             fence: terms.fence,
             calls: Mutex::new(terms.calls),
+            guidance: guidance.clone(),
         });
         let survives = matches!(&assignment.work, Work::Script(call) if call.survival.is_some());
         let work = self.executor.attempt(assignment, link, cancel.clone());
@@ -105,13 +108,20 @@ impl Attempts {
             };
             handle.send(What::Ended { task, attempt, end });
         }));
-        self.running.insert(task, Running { cancel, survives, attempt, task: driven });
+        self.running.insert(task, Running { cancel, survives, attempt, guidance, task: driven });
     }
 
     /// Lets go of a task's workspace; what became of it comes as a fact.
     pub fn let_go(&self, task: TaskIx, owner: TaskId, back: Option<MergeMode>) {
         let (left, handle) = (self.executor.let_go(owner, back), self.handle.clone());
         tokio::spawn(async move { handle.send(What::WorkspaceLeft { task, left: left.await }) });
+    }
+
+    /// Tells an attempt what a person said to its task; it is on disk.
+    pub fn guide(&self, task: TaskIx, text: String) {
+        if let Some(running) = self.running.get(&task) {
+            running.guidance.lock().expect("nobody panics while holding it").push(text);
+        }
     }
 
     /// Tells an attempt to stop; its end comes as a fact.

@@ -9,7 +9,7 @@ use crate::capacity::limits::Limits;
 use crate::capacity::permits::{BudgetNote, Permits};
 use crate::core::Core;
 use crate::error::EngineError;
-use crate::setup::{Start, replay};
+use crate::setup::{Start, fold, replay};
 use crate::store::Store;
 use convoke_model::{Digest, Event, JsonText, LimitReason, Stamped, TaskId, Timestamp};
 use convoke_plan::Plan;
@@ -53,6 +53,24 @@ impl Beginning {
         let permits = permits(max_concurrency, limits, &spending, &notes, &scheduler);
         let events = opening.into_iter().chain([owned]).chain(cut).chain(spending.left_open()).collect();
         Ok(Beginning { scheduler, permits, events, questions, next_seq, last })
+    }
+
+    /// Reads the journal of a run whose attempts go on elsewhere while its state is folded anew: nothing is lost, nothing is said
+    /// first, and [`Core::hold_running`] has what runs hold its permits again.
+    pub fn attending(
+        plan: &Arc<Plan>,
+        history: Vec<Stamped>,
+        (max_concurrency, limits): (u32, &Limits),
+    ) -> Result<Beginning, EngineError> {
+        let (next_seq, last) =
+            history.last().map_or((1, Timestamp::default()), |newest| (newest.seq + 1, newest.at));
+        let (spending, notes) = (Spending::of(&history), budget_notes(&history));
+        let is_question = |stamped: &&Stamped| matches!(stamped.event, Event::GateOpened { .. });
+        let questions = history.iter().filter(is_question).cloned().collect();
+        let mut scheduler = fold(plan, history)?;
+        scheduler.set_configured_budgets(limits.configured_budgets());
+        let permits = permits(max_concurrency, limits, &spending, &notes, &scheduler);
+        Ok(Beginning { scheduler, permits, events: Vec::new(), questions, next_seq, last })
     }
 
     /// Has tasks take outputs of another run.

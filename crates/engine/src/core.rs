@@ -3,15 +3,17 @@
 //! The scheduler and the permits behind one interface. No clock, no disk, no runtime: [`Run`](crate::Run) gives it facts and
 //! carries out its effects, and so does the simulated world of the tests. What each kind of fact means is in `take`.
 
+mod attending;
 mod cut_off;
 mod guidance;
+mod proof;
 mod take;
 mod waiting;
 mod workspace;
 
 pub use guidance::MOST_GUIDANCE;
 
-pub(crate) use take::stopping;
+pub use take::stopping;
 
 use crate::capacity::budget::accounts::SpentNote;
 use crate::capacity::calls::too_much;
@@ -53,6 +55,8 @@ pub enum Effect {
     Abort(TaskIx),
     /// Stop every attempt.
     AbortAll,
+    /// Tell an attempt what a person said to its task.
+    Guide(TaskIx, String),
     /// Look whether files exist. The answer is a fact.
     LookUpFiles(TaskIx, Vec<String>),
     /// Change what the runs of the project share. The answer is a fact.
@@ -142,6 +146,10 @@ pub struct Core {
     fenced: HashSet<TaskIx>,
     /// Attempts whose performers are silent: what they hold may be in use after their end.
     silent: HashSet<TaskIx>,
+    /// How much of what was said to its task each running attempt has heard.
+    heard: HashMap<TaskIx, usize>,
+    /// Attempts that went on while the state was folded anew and for which no permit was to be had again.
+    unheld: HashSet<TaskIx>,
     /// A task that waits for a permit and the resource that it waits for, at the end of the last turn.
     blocked: Option<(TaskIx, String)>,
     /// When it is worth asking for permits again though nothing has happened.
@@ -167,6 +175,8 @@ impl Core {
             interrupt: None,
             fenced: HashSet::default(),
             silent: HashSet::default(),
+            heard: HashMap::default(),
+            unheld: HashSet::default(),
             blocked: None,
             opens: None,
             was_blocked: false,

@@ -1,6 +1,6 @@
 //! What can stop the engine itself. A failed run is not an error: it is an outcome.
 
-use convoke_schedule::{IllegalEvent, NotReopened};
+use convoke_schedule::{IllegalEvent, NotReopened, NotRetried};
 
 /// Why a run could not be driven.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,9 @@ pub enum EngineError {
     /// A run that has ended cannot be resumed.
     #[error("the run cannot be resumed")]
     Ended(#[from] NotReopened),
+    /// A task gets no other try.
+    #[error("there is no other try")]
+    NotRetried(#[from] NotRetried),
     /// The system gives no more threads.
     #[error("no thread could be started")]
     Thread(#[source] std::io::Error),

@@ -4,7 +4,7 @@ use crate::capacity::terms::{Fence, RequestNo};
 use convoke_agent::{Admitted, CallDemand, LetGo, Report, TurnRecord};
 use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::{MessageId, Reply};
-use convoke_model::{AttemptEnd, Failure, LimitReason, TaskId, Timestamp, Usage, WorkspaceTold};
+use convoke_model::{AttemptEnd, Failure, LimitReason, ProofTold, TaskId, Timestamp, Usage, WorkspaceTold};
 use convoke_schedule::TaskIx;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -98,6 +98,17 @@ pub enum What {
         /// Told once it is.
         written: oneshot::Sender<()>,
     },
+    /// An attempt tells what its work is compared with, or what a check found, and wants that to be on disk before it goes on.
+    Proof {
+        /// The task.
+        task: TaskIx,
+        /// The attempt.
+        attempt: u32,
+        /// What it tells.
+        told: Box<ProofTold>,
+        /// Told once it is.
+        written: oneshot::Sender<()>,
+    },
     /// A task's workspace was let go of; or its work could not be brought back before.
     WorkspaceLeft {
         /// The task.
@@ -116,6 +127,8 @@ pub enum What {
     },
     /// A person says something to the run.
     Guided {
+        /// The task that it is meant for; `None`: all of the run's goals.
+        task: Option<TaskId>,
         /// The words.
         text: String,
         /// The author.

@@ -77,7 +77,7 @@ impl Handle {
 
     /// Gives guidance to all agents that are asked from now on.
     pub fn guide(&self, text: impl Into<String>, by: impl Into<String>) {
-        self.send(What::Guided { text: text.into(), by: by.into(), message: None });
+        self.send(What::Guided { task: None, text: text.into(), by: by.into(), message: None });
     }
 
     /// Asks the run to end: attempts finish first, or are stopped at once.

@@ -40,7 +40,7 @@ pub use capacity::{
 };
 pub use clock::{Clock, Machine};
 pub use convoke_journal::Reply;
-pub use core::{Core, Effect, MOST_GUIDANCE, Turn};
+pub use core::{Core, Effect, MOST_GUIDANCE, Turn, stopping};
 pub use error::EngineError;
 pub use fact::{CallReply, CapacityFact, Fact, Learned, What};
 pub use fork::{Fork, done, repeated};

@@ -14,7 +14,7 @@ use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Report, Sink, T
 use convoke_capacity::LeaseStatus;
 use convoke_govern::Outcome;
 use convoke_journal::Writer;
-use convoke_model::{Class, Digest, Failure, JsonText, TaskId, Usage, WorkspaceTold, reason};
+use convoke_model::{Class, Digest, Failure, JsonText, ProofTold, TaskId, Usage, WorkspaceTold, reason};
 use convoke_schedule::TaskIx;
 use futures::future::BoxFuture;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +40,8 @@ pub(crate) struct AttemptLink {
     pub client: Option<Arc<CapacityClient>>,
     pub fence: Option<Fence>,
     pub calls: Mutex<Calls>,
+    /// What people said to the task since the attempt was launched.
+    pub guidance: Arc<Mutex<Vec<String>>>,
 }
 
 impl Sink for AttemptLink {
@@ -190,12 +192,26 @@ impl TurnLog for AttemptLink {
         })
     }
 
+    fn guidance(&self) -> Vec<String> {
+        self.guidance.lock().expect("nobody panics while holding it").clone()
+    }
+
     fn workspace(&self, owner: TaskId, told: WorkspaceTold) -> BoxFuture<'_, Result<(), Failure>> {
         let (written, answer) = oneshot::channel();
         let (task, attempt, told) = (self.task, self.attempt, Box::new(told));
         self.handle.send(What::Workspace { task, attempt, owner, told, written });
         Box::pin(async move {
             let gone = |_| Failure::new(Class::Cancelled, "the run ended before its workspace was on disk");
+            answer.await.map_err(gone)
+        })
+    }
+
+    fn prove(&self, told: ProofTold) -> BoxFuture<'_, Result<(), Failure>> {
+        let (written, answer) = oneshot::channel();
+        let (task, attempt, told) = (self.task, self.attempt, Box::new(told));
+        self.handle.send(What::Proof { task, attempt, told, written });
+        Box::pin(async move {
+            let gone = |_| Failure::new(Class::Cancelled, "the run ended before its proof was on disk");
             answer.await.map_err(gone)
         })
     }

@@ -121,6 +121,7 @@ impl Run {
         match effect {
             Effect::Launch(task, assignment, terms) => self.attempts.launch(task, *assignment, terms),
             Effect::Abort(task) => self.attempts.abort(task),
+            Effect::Guide(task, text) => self.attempts.guide(task, text),
             Effect::LookUpFiles(task, paths) => self.look_up_files(task, paths),
             Effect::Patch { task, key, patch } => self.patch_project(task, key, patch),
             Effect::LetGo { task, back } => self.let_workspace_go(task, back),
@@ -358,7 +359,8 @@ fn fact_of(message: InboxMessage, at: Timestamp) -> Fact {
     let id = Some(message.id);
     let what = match message.body {
         Message::Answer(reply) => What::Answered { reply, sent: message.at, message: id },
-        Message::Guide { text, by } => What::Guided { text, by, message: id },
+        Message::Guide { text, by } => What::Guided { task: None, text, by, message: id },
+        Message::GuideTask { task, text, by } => What::Guided { task: Some(task), text, by, message: id },
         Message::Stop { now, by } => What::Stop { now, by, message: id },
         Message::Unreadable { .. } => What::Unreadable { message: id },
     };

@@ -24,7 +24,8 @@ use convoke_model::{
 };
 use convoke_plan::Plan;
 use convoke_schedule::{
-    Changed, NotReopened, Outputs, Reopening, Reusable, Scheduler, StoredOutputs, changed, reopen, replayable,
+    Changed, NotReopened, Outputs, Reopening, Reusable, Scheduler, StoredOutputs, changed, reopen,
+    replayable, retry,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,6 +82,8 @@ pub enum Changes {
         /// The plan that the journal was written under.
         before: Arc<Plan>,
     },
+    /// It has not changed, and these tasks are done again, with what followed from them and nothing else that is finished.
+    Retry(Vec<TaskId>),
 }
 
 /// How a run is driven.
@@ -222,7 +225,7 @@ pub fn replay(
 ) -> Result<(Scheduler, Vec<Event>), EngineError> {
     let outputs = StoredOutputs(blob);
     let written_under = match changes {
-        Changes::None => plan,
+        Changes::None | Changes::Retry(_) => plan,
         Changes::Accept { before } => before,
     };
     let reopens = |stamped: &Stamped| matches!(stamped.event, Event::RunFinished { .. });
@@ -231,7 +234,11 @@ pub fn replay(
     }
     let mut state = fold(written_under, history.clone())?;
     let (mut opening, mut ended) = (Vec::new(), None);
-    if state.finished().is_some() {
+    if let Changes::Retry(tasks) = changes {
+        opening.push(reopening(&state, retry(&state, tasks)?, &outputs));
+        state = fold(plan, with(&history, &opening))?;
+        say_who_asks(&mut opening, &state);
+    } else if state.finished().is_some() {
         opening.push(reopening(&state, reopen(&state)?, &outputs));
         let reopened = fold(written_under, with(&history, &opening))?;
         say_who_asks(&mut opening, &reopened);

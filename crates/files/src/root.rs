@@ -19,6 +19,8 @@ pub struct Root {
     named: PathBuf,
     /// Places anywhere that are neither read nor written: the engine's own.
     hidden: Vec<PathBuf>,
+    /// Patterns of what is left as it is; what they mean is for those to say that judge writes.
+    kept: Vec<String>,
 }
 
 impl Root {
@@ -31,13 +33,23 @@ impl Root {
         // Whether the kernel can do what everything here relies on is known at once.
         open_beneath(&folder, ".", flags, Links::Never).map_err(refused)?;
         let real = path_of(folder.as_fd()).map_err(refused)?;
-        Ok(Root { folder, path: real, named: path.to_owned(), hidden: Vec::new() })
+        Ok(Root { folder, path: real, named: path.to_owned(), hidden: Vec::new(), kept: Vec::new() })
     }
 
     /// The same, with places that are out of reach wherever they lie.
     pub fn hiding(mut self, hidden: impl IntoIterator<Item = PathBuf>) -> Root {
         self.hidden.extend(hidden);
         self
+    }
+
+    /// The same, with patterns of what is left as it is.
+    pub fn keeping(self, kept: Vec<String>) -> Root {
+        Root { kept, ..self }
+    }
+
+    /// What is left as it is.
+    pub fn kept(&self) -> &[String] {
+        &self.kept
     }
 
     /// Where it lies.

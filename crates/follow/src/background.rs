@@ -48,10 +48,17 @@ impl Following {
         Ok(Following { stop, ended })
     }
 
-    /// Has it deliver what is there and end, within this time at most.
-    pub fn stop(self, within: Duration) {
-        self.stop.send(Some(Instant::now() + within)).ok();
-        self.ended.recv_timeout(within).ok();
+    /// Has all of them deliver what is there and end, within this time at most for all together: one whose receiver hangs takes
+    /// nothing from the others.
+    pub fn stop_all(all: Vec<Following>, within: Duration) {
+        let end = Instant::now() + within;
+        for following in &all {
+            // One that has ended already hears nothing.
+            following.stop.send(Some(end)).ok();
+        }
+        for following in all {
+            following.ended.recv_timeout(end.saturating_duration_since(Instant::now())).ok();
+        }
     }
 }
 
@@ -91,12 +98,15 @@ impl Work {
         let mut backoff = Backoff::default();
         loop {
             let last = self.deadline();
-            if last.is_some() {
-                forwarder.look_again();
-            }
+            let pass = async {
+                match last {
+                    Some(_) => forwarder.last_pass().await,
+                    None => forwarder.pass().await,
+                }
+            };
             let passed = tokio::select! {
                 biased;
-                pass = forwarder.pass() => Some(pass?),
+                pass = pass => Some(pass?),
                 () = over(&mut self.stopped) => None,
             };
             let Some(pass) = passed else { return Ok(()) };

@@ -23,6 +23,33 @@ pub trait Consumer: Send + 'static {
         run: &'a RunId,
         items: &'a [Self::Item],
     ) -> BoxFuture<'a, Result<Delivered, Undelivered>>;
+
+    /// Delivers what is told of all runs together, if it is time for that. Asked after each pass in which every delivery of a run
+    /// succeeded. Most receivers hear of runs one by one, and have none of it.
+    fn deliver_totals(&mut self, _urgency: Urgency) -> BoxFuture<'_, Result<Totals, Undelivered>> {
+        Box::pin(std::future::ready(Ok(Totals::default())))
+    }
+
+    /// A run is gone: removed by a person or by retention. A receiver that holds a copy of it forgets it.
+    fn forget(&mut self, _run: &RunId) {}
+}
+
+/// Whether there is another time to deliver totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// The forwarder goes on: they may wait for their time.
+    WhenDue,
+    /// The forwarder is about to end: whatever the receiver does not know is due.
+    Now,
+}
+
+/// What was delivered of all runs together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// So many items; none where it was not time for them.
+    pub items: u64,
+    /// What the receiver did not want of them.
+    pub delivered: Delivered,
 }
 
 /// What is made of one run. The same events give the same items, with the same ids.

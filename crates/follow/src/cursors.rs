@@ -87,12 +87,17 @@ impl Cursors {
         lease::make_folder(&path)?;
         match Cursors::at(&path, label, since) {
             Err(Error::Cursors { source, .. }) if is_damage(&source) => {
-                for ending in ["db", "db-wal", "db-shm"] {
-                    std::fs::remove_file(lease::file(state, name, ending)).ok();
-                }
+                Cursors::remove(state, name);
                 Cursors::at(&path, label, since)
             }
             other => other,
+        }
+    }
+
+    /// Removes the file: everything is delivered from the beginning.
+    pub fn remove(state: &StateDir, name: &str) {
+        for ending in ["db", "db-wal", "db-shm"] {
+            std::fs::remove_file(lease::file(state, name, ending)).ok();
         }
     }
 

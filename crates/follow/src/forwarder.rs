@@ -5,7 +5,7 @@
 use crate::cursors::{Cursor, Cursors};
 use crate::runs::{Gone, Runs};
 use crate::tail::{Read, Tail};
-use crate::{Consumer, Delivered, Error, Lease, Standing, Undelivered};
+use crate::{Consumer, Delivered, Error, Lease, Standing, Totals, Undelivered, Urgency};
 use convoke_journal::{StateDir, blocked, live_owner, touched};
 use convoke_model::{RunId, Timestamp};
 use std::collections::HashMap;
@@ -83,6 +83,16 @@ impl<C: Consumer> Forwarder<C> {
 
     /// Delivers what is new of every run. Dropped on the way, it has delivered some of it.
     pub async fn pass(&mut self) -> Result<Pass, Error> {
+        self.deliver(Urgency::WhenDue).await
+    }
+
+    /// The same before an end: it looks at every run, and nothing waits for a better time.
+    pub async fn last_pass(&mut self) -> Result<Pass, Error> {
+        self.runs.look_again();
+        self.deliver(Urgency::Now).await
+    }
+
+    async fn deliver(&mut self, urgency: Urgency) -> Result<Pass, Error> {
         let mut pass = Pass::default();
         let (mut due, gone) = self.runs.look();
         self.forget(gone)?;
@@ -94,12 +104,33 @@ impl<C: Consumer> Forwarder<C> {
             }
         }
         self.make_room();
+        if pass.undelivered.is_none() {
+            self.deliver_totals(urgency, &mut pass).await?;
+        }
         Ok(pass)
     }
 
-    /// Has the next pass look at every run.
-    pub fn look_again(&mut self) {
-        self.runs.look_again();
+    async fn deliver_totals(&mut self, urgency: Urgency, pass: &mut Pass) -> Result<(), Error> {
+        match self.consumer.deliver_totals(urgency).await {
+            Ok(Totals { items: 0, .. }) => {}
+            Ok(Totals { items, delivered }) => self.count(items, &delivered, pass)?,
+            Err(Undelivered::Refused { why }) => {
+                self.count(1, &Delivered { refused: 1, why: Some(why) }, pass)?;
+            }
+            Err(Undelivered::Later { why, after }) => {
+                self.cursors.failed(&why, now())?;
+                pass.undelivered = Some(after);
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, items: u64, delivered: &Delivered, pass: &mut Pass) -> Result<(), Error> {
+        let taken = items.saturating_sub(delivered.refused);
+        self.cursors.delivered(taken, delivered.refused, delivered.why.as_deref(), now())?;
+        pass.delivered += taken;
+        pass.refused += delivered.refused;
+        Ok(())
     }
 
     /// Reads a run on and delivers it, batch by batch.
@@ -149,10 +180,7 @@ impl<C: Consumer> Forwarder<C> {
         let cursor = tail.delivered();
         self.cursors.keep(run, cursor)?;
         self.runs.is_delivered(run, cursor);
-        let taken = items.saturating_sub(delivered.refused);
-        self.cursors.delivered(taken, delivered.refused, delivered.why.as_deref(), now())?;
-        pass.delivered += taken;
-        pass.refused += delivered.refused;
+        self.count(items, &delivered, pass)?;
         Ok(true)
     }
 
@@ -189,6 +217,7 @@ impl<C: Consumer> Forwarder<C> {
     fn forget(&mut self, gone: Vec<Gone>) -> Result<(), Error> {
         for Gone { run, undelivered } in gone {
             self.tails.remove(&run);
+            self.consumer.forget(&run);
             self.cursors.forget(&run, undelivered)?;
         }
         Ok(())
@@ -219,6 +248,11 @@ impl<C: Consumer> Forwarder<C> {
             surplus -= usize::from(goes);
             !goes
         });
+    }
+
+    /// The receiver.
+    pub fn consumer(&self) -> &C {
+        &self.consumer
     }
 
     /// How far a run was delivered.

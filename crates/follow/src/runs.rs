@@ -146,9 +146,11 @@ impl Runs {
 
     /// Reads the names. Answers with the runs that are gone.
     fn list(&mut self) -> Vec<Gone> {
-        self.listed =
+        let listed =
             std::fs::metadata(self.state.path().join("runs")).and_then(|folder| folder.modified()).ok();
-        let names = self.names();
+        // A folder that cannot be listed at this moment has lost no run; it is listed later.
+        let Ok(names) = self.state.runs() else { return Vec::new() };
+        self.listed = listed;
         let is_there = |run: &RunId| names.binary_search(run).is_ok();
         let gone: Vec<_> = self
             .known

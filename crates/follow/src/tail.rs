@@ -66,7 +66,8 @@ impl<T> Tail<T> {
         since: Timestamp,
     ) -> Result<Read, Error> {
         let reader = Reader::open(state, &self.run)?;
-        if reader.last() < self.folded.seq {
+        // A journal that is shorter than what was read of it, by this process or an earlier one, is another one.
+        if reader.last() < self.folded.seq.max(self.sent.seq) {
             self.begin_anew();
         }
         loop {

@@ -156,9 +156,8 @@ fn started(run: &str, base: Option<Base>) -> Event {
 }
 
 fn pass(forwarder: &mut Forwarder<Receiver>) -> Pass {
-    forwarder.look_again();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(forwarder.pass()).unwrap()
+    runtime.block_on(forwarder.last_pass()).unwrap()
 }
 
 /// Until nothing more is there.

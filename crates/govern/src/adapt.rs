@@ -4,10 +4,12 @@
 
 use crate::spec::ResourceId;
 use convoke_model::{Class, Failure, LimitReason, LimitSetting, Timestamp, reason};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How a call fared, as far as capacity is concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It was answered. What the answer says does not matter here.
     Succeeded,

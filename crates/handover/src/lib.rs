@@ -31,5 +31,6 @@ pub use background::BackgroundTasks;
 pub use claimant::{Claimant, RunFolder, Stop};
 pub use host::{HostEnvironment, Performer, Performers};
 pub use local_slots::{LocalSlots, default_slots};
+pub use messages::{Permission, WireReport};
 pub use owner::{EndLeftovers, Owner, SharedRun, Timeouts};
 pub use requirements::{Requirements, folder_key};

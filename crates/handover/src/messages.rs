@@ -75,7 +75,7 @@ pub enum FromOwner {
 }
 
 /// The answer to the demand of a call.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// The call may be made.
@@ -85,8 +85,9 @@ pub enum Permission {
 }
 
 /// A [`Report`] in a message.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of `Report`")]
 pub enum WireReport {
     /// A piece of an answer.
     Progress { text: String },
@@ -108,6 +109,8 @@ pub enum WireReport {
     ToolStarted { tool: String },
     /// A tool was called.
     ToolCalled { tool: String, ms: u64, failed: bool },
+    /// So much of what people said is part of the conversation.
+    GuidanceHeard { count: usize },
     /// A remark for people.
     Noted { code: String, message: String },
 }
@@ -127,6 +130,7 @@ impl From<Report> for WireReport {
             Report::ModelCalled(call) => WireReport::ModelCalled(call),
             Report::ToolStarted { tool } => WireReport::ToolStarted { tool },
             Report::ToolCalled { tool, ms, failed } => WireReport::ToolCalled { tool, ms, failed },
+            Report::GuidanceHeard { count } => WireReport::GuidanceHeard { count },
             Report::Noted { code, message } => WireReport::Noted { code: code.to_owned(), message },
         }
     }
@@ -145,6 +149,7 @@ impl From<WireReport> for Report {
             WireReport::ModelCalled(call) => Report::ModelCalled(call),
             WireReport::ToolStarted { tool } => Report::ToolStarted { tool },
             WireReport::ToolCalled { tool, ms, failed } => Report::ToolCalled { tool, ms, failed },
+            WireReport::GuidanceHeard { count } => Report::GuidanceHeard { count },
             WireReport::Noted { code, message } => Report::Noted { code: static_code(code), message },
         }
     }

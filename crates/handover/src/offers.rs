@@ -74,6 +74,10 @@ impl Offers {
     /// Whether an attempt is better offered: this process is full, other processes have room that no other offer of this run
     /// counts on, and another process can perform the work.
     pub fn worth_offering(self: &Arc<Offers>, assignment: &Assignment) -> Option<Offerable> {
+        // What must be proven is looked at, and written down, by the process that owns the run.
+        if assignment.proof.is_some() {
+            return None;
+        }
         if self.shared.slots.free() > 0 {
             return None;
         }

@@ -32,6 +32,15 @@ pub enum Message {
         /// The author of the guidance.
         by: String,
     },
+    /// Guidance for the agent of one task.
+    GuideTask {
+        /// The task.
+        task: TaskId,
+        /// The words.
+        text: String,
+        /// The author of the guidance.
+        by: String,
+    },
     /// Stop the run.
     Stop {
         /// At once, without letting attempts finish.
@@ -123,6 +132,18 @@ impl Inbox {
             return Ok(Err(refused));
         }
         insert(transaction, at, body).map(Ok).map_err(fail)
+    }
+
+    /// Takes messages away that were passed on to where the run is driven. For copies of runs: an owner names them in its journal.
+    pub fn passed_on(state: &StateDir, run: &RunId, ids: &[MessageId]) -> Result<(), Error> {
+        let path = inbox_path(&state.existing(run)?);
+        let fail = |error| refusal(&path, error);
+        let mut connection = connect(&path, OpenFlags::empty(), SEND_PATIENCE).map_err(fail)?;
+        let transaction = begin(&mut connection).map_err(fail)?;
+        for id in ids {
+            transaction.execute("DELETE FROM messages WHERE id = ?1", [&*id.0]).map_err(fail)?;
+        }
+        transaction.commit().map_err(fail)
     }
 
     /// The messages as they are written, to be kept elsewhere. Some may have been dealt with: the journal knows which.

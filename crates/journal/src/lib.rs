@@ -33,6 +33,7 @@ mod packed;
 mod payload;
 mod project;
 mod record;
+mod remote;
 mod run_id;
 mod saying;
 mod sqlite;
@@ -50,7 +51,9 @@ pub use index::{COMMANDS, Index, Prune, Pruned, Removed, RunRow, Search, stands,
 pub use journal::Journal;
 pub use memory::Memory;
 pub use owner::{Held, Owner, blocked, live_owner};
+pub use payload::blobs_of;
 pub use project::{Key, ProjectFile, Settled, Shared};
+pub use remote::Remote;
 pub use run_id::run_id;
 pub use saying::Saying;
 pub use sqlite::{

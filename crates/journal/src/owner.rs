@@ -7,7 +7,7 @@
 
 use crate::disk;
 use crate::state::private_file;
-use crate::{Error, StateDir};
+use crate::{Error, Remote, StateDir};
 use convoke_failpoint::failpoint;
 use convoke_model::{Blocked, RunId, clock_offset};
 use rustix::fs::{FlockOperation, flock};
@@ -52,10 +52,16 @@ pub struct Held {
     /// Why the run waits for the machine, where it does. Stays when the owner ends, until the next one comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
+    /// Where the run is driven, if that is not on this machine.
+    #[serde(skip)]
+    pub elsewhere: Option<String>,
 }
 
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(address) = &self.elsewhere {
+            return write!(f, "the cluster at {address}");
+        }
         match &self.owner {
             Some(owner) => write!(f, "process {} on `{}`", owner.pid, owner.host)?,
             None => f.write_str("another process")?,
@@ -66,6 +72,10 @@ impl fmt::Display for Held {
 
 /// The process that drives a run right now; `None` if none does.
 pub fn live_owner(state: &StateDir, run: &RunId) -> Result<Option<Held>, Error> {
+    if let Some(remote) = Remote::read(state, run) {
+        let held = Held { elsewhere: Some(remote.address.clone()), ..Held::default() };
+        return Ok(remote.is_live().then_some(held));
+    }
     let path = lock_path(&state.run_dir(run));
     let Ok(file) = File::open(&path) else { return Ok(None) };
     match flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -142,7 +152,13 @@ impl OwnerLock {
 
     /// What is to be read in the file now.
     fn held(&self, epoch: Option<u64>) -> Held {
-        Held { owner: Some(self.owner.clone()), epoch, beat: Some(monotonic()), blocked: self.blocked.get() }
+        Held {
+            owner: Some(self.owner.clone()),
+            epoch,
+            beat: Some(monotonic()),
+            blocked: self.blocked.get(),
+            elsewhere: None,
+        }
     }
 
     /// Takes the run from an owner that has been silent for longer than the lease. That one keeps its lock, on a file that

@@ -6,7 +6,7 @@ use convoke_model::{Digest, Event, Payload};
 use serde_json::Value;
 
 /// Address and length of every blob among an event's fields.
-pub(crate) fn blobs_of(event: &Event) -> Vec<(Digest, u64)> {
+pub fn blobs_of(event: &Event) -> Vec<(Digest, u64)> {
     let Ok(Value::Object(variant)) = serde_json::to_value(event) else { return Vec::new() };
     let fields = variant.into_iter().filter_map(|(_, fields)| match fields {
         Value::Object(fields) => Some(fields.into_iter().map(|(_, field)| field)),

@@ -56,12 +56,18 @@ pub struct Assignment {
     /// Calls that a person allowed for the rest of the run, by their plans ([`AskedCall::plan`](crate::AskedCall::plan)).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remembered: Vec<Digest>,
+    /// What people said to the task until this attempt began, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guidance: Vec<String>,
     /// What the attempt may do and use, where that was resolved for it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<Box<crate::Contract>>,
     /// The workspace that it works in, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Box<crate::WorkspaceCall>>,
+    /// What must hold for its work to count as done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<crate::ProofCall>>,
 }
 
 impl Assignment {

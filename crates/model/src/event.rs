@@ -146,6 +146,15 @@ pub enum Event {
         /// The person.
         by: String,
     },
+    /// A person says something to the agent of one task; its next turn has it, beside the task that it has.
+    TaskGuided {
+        /// The task.
+        task: TaskId,
+        /// The words.
+        text: String,
+        /// The person.
+        by: String,
+    },
     /// A phase changed what the run keeps for its later phases.
     StateChanged {
         /// The phase.
@@ -501,6 +510,28 @@ pub enum Event {
         /// Where the answer came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<Box<AnswerSource>>,
+    },
+    /// What a task's work will be compared with; before the work begins, and once for all attempts of the task.
+    ProofBegun {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// What stands in the files that its conditions are about.
+        baseline: Payload,
+    },
+    /// The conditions of a task were checked: its agent, its command or its tool says that the work is done.
+    ProofChecked {
+        /// The task.
+        task: TaskId,
+        /// The attempt.
+        attempt: u32,
+        /// Which check: an attempt that goes on does not make it again.
+        check: String,
+        /// Whether everything holds.
+        held: bool,
+        /// What was found about each condition: a list of [`ProofFinding`](crate::ProofFinding).
+        findings: Payload,
     },
     /// A task has a workspace of its own; before the attempt that works in it does anything.
     WorkspaceLeased(Box<WorkspaceLeased>),

@@ -208,6 +208,10 @@ pub mod reason {
     pub const CRITERIA_UNMET: &str = "criteria_unmet";
     /// Whether success criteria are met could not be judged.
     pub const NO_VERDICT: &str = "no_verdict";
+    /// What was said to be done does not hold, after as many returns as there may be.
+    pub const UNPROVEN: &str = "unproven";
+    /// A condition cannot be checked here, so that nothing was begun.
+    pub const UNPROVABLE: &str = "unprovable";
     /// This machine has no descriptor or no process left.
     pub const NO_ROOM: &str = "no_room";
     /// A text could not be rendered.

@@ -94,6 +94,9 @@ pub struct Item {
     /// The failed or skipped tasks that it makes up for: its own parent, or tasks of an earlier round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<TaskId>,
+    /// What its planner says must hold for it to be done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ensure: Vec<crate::Condition>,
     /// The advice of its planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -122,7 +122,7 @@ pub enum Payload {
 }
 
 /// A blob on its way to the store: the JSON text of one payload.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Blob {
     /// The address.
     pub digest: Digest,

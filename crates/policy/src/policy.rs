@@ -8,6 +8,7 @@ use crate::reading::word::{Pattern, Piece};
 use crate::verdict::OnViolation;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
+use std::path::Path;
 use std::time::Duration;
 
 /// A policy. Made by [`Policy::parse`] or [`Policy::preset`].
@@ -129,6 +130,18 @@ impl Policy {
         Policy { actor, ..self }
     }
 
+    /// A policy that allows everything but to write what these patterns name.
+    pub fn keeping(patterns: Vec<PathPattern>) -> Policy {
+        let everything = || vec![PathPattern { text: "**".to_owned(), parts: vec![Part::Any] }];
+        Policy {
+            binaries: Binaries { allow: vec!["*".to_owned()], ..Binaries::default() },
+            paths: Paths { read: everything(), write: everything(), protect: patterns, secret: Vec::new() },
+            tools: Tools { allow: vec!["*".to_owned()], deny: Vec::new() },
+            on_violation: OnViolation::ValidationFail,
+            ..Policy::nothing("protect")
+        }
+    }
+
     /// Whether every program may run that no rule denies.
     pub(crate) fn allows_all(&self) -> bool {
         self.binaries.allow.iter().any(|entry| entry == "*")
@@ -211,6 +224,11 @@ impl PathPattern {
     }
 
     /// Whether a path from the root is one of the pattern, or beneath one.
+    pub fn covers(&self, path: &Path) -> bool {
+        self.takes(&Names::of(path))
+    }
+
+    /// The same, of names that are known already.
     pub(crate) fn takes(&self, path: &Names<'_>) -> bool {
         takes(&self.parts, path.exact(), false)
     }
@@ -251,7 +269,6 @@ fn lower(pattern: &Pattern) -> Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn patterns_of_paths_take_what_is_beneath() {

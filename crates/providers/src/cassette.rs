@@ -8,6 +8,7 @@
 mod call;
 mod file;
 mod nearest;
+mod proofs;
 mod record;
 mod replay;
 mod shelf;
@@ -17,6 +18,7 @@ mod tool_replay;
 mod turns;
 
 pub use file::{CASSETTE_FILE, Tape};
+pub use proofs::{RecordingProver, ReplayProver};
 pub use record::Recording;
 pub use replay::Replay;
 pub use tool_record::RecordingTools;

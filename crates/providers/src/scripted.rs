@@ -2,11 +2,12 @@
 //!
 //! Replies are listed per step and taken in order; the last one repeats. The place in a list is kept in memory, but it
 //! is never before the number of earlier visits and attempts that the task's id and attempt number tell of, so a
-//! resumed run goes on where the first process stopped. (Lists that several tasks share, as in a for_each, start again
+//! resumed run goes on where the first process stopped. An answer that takes its time comes in pieces, as models stream. (Lists that several tasks share, as in a for_each, start again
 //! after a restart.) Without a file, answers are made up so that they fit the declared shape.
 
 mod made_up;
 mod replies;
+mod stream;
 
 use convoke_agent::{Finish, NoReply, Provider, Reply, Report, Request, Role, Sink, ToolCall};
 use convoke_model::excerpt::tokens;
@@ -45,11 +46,13 @@ impl Scripted {
     async fn answer(&self, request: &Request<'_>, sink: &dyn Sink) -> Result<Reply, Failure> {
         let Some(script) = &self.script else {
             self.tell(sink);
-            pause(self.latency).await;
-            return Ok(reply(request, made_up::answer(request), None));
+            let answer = made_up::answer(request);
+            stream::say(&answer, self.latency, sink).await;
+            return Ok(reply(request, answer, None));
         };
         let entry = script.next(request, prompt(request)).ok_or_else(|| nothing(request))?;
-        pause(entry.delay_ms.map_or(self.latency, Duration::from_millis)).await;
+        let time = entry.delay_ms.map_or(self.latency, Duration::from_millis);
+        stream::say(entry.text(), time, sink).await;
         self.outcome(request, entry)
     }
 
@@ -94,12 +97,6 @@ impl Provider for Scripted {
             let answered = tokio::time::timeout(total, self.answer(request, sink)).await;
             Ok(answered.unwrap_or_else(|_| Err(timed_out(total)))?)
         })
-    }
-}
-
-async fn pause(time: Duration) {
-    if !time.is_zero() {
-        tokio::time::sleep(time).await;
     }
 }
 

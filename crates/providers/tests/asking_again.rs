@@ -153,7 +153,9 @@ fn assignment(provider: &str, url: &str) -> Assignment {
         cut_off: 0,
         known_results: Vec::new(),
         remembered: Vec::new(),
+        guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

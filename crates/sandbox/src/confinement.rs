@@ -104,6 +104,8 @@ const VARIABLES: &[&str] = &[
     "NODE_ENV",
     "NVM_DIR",
     "VIRTUAL_ENV",
+    // The name of a span, which is no secret.
+    "TRACEPARENT",
     "CONVOKE_*",
 ];
 
@@ -189,7 +191,7 @@ mod tests {
         ] {
             assert!(!full.passes(name), "{name}");
         }
-        for name in ["PATH", "LC_ALL", "CARGO_HOME", "XDG_CACHE_HOME", "CONVOKE_COMMAND"] {
+        for name in ["PATH", "LC_ALL", "CARGO_HOME", "XDG_CACHE_HOME", "TRACEPARENT", "CONVOKE_COMMAND"] {
             assert!(full.passes(name), "{name}");
         }
         assert!(Confinement::trusted(Vec::new()).passes("LD_PRELOAD"));

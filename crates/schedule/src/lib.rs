@@ -19,9 +19,11 @@ mod view;
 pub use composite::goal::NOT_ACHIEVED;
 pub use composite::{Composite, Step};
 pub use decide::Launch;
-pub use fold::{IllegalEvent, begins_ownership};
+pub use fold::{IllegalEvent, NotGuided, begins_ownership};
 pub use outputs::{Outputs, StoredOutputs};
-pub use resume::{Changed, NotReopened, Reopening, changed, changed_and_set, reopen, replayable, task_of};
+pub use resume::{
+    Changed, NotReopened, NotRetried, Reopening, changed, changed_and_set, reopen, replayable, retry, task_of,
+};
 pub use reuse::{NotSettable, Reusable, check_settable};
 pub use scheduler::{Command, Scheduler, Turn};
 pub use state::{BudgetScope, ConfiguredBudgets, End, Finished, Owner, State, TaskIx, TaskState};

@@ -27,18 +27,33 @@ pub trait Host: Send + Sync + 'static {
     fn destinations(&self, plan: &Plan) -> Vec<String>;
     /// What the last attempt of a task was asked; `None` if that cannot be told.
     fn prompt(&self, run: &RunId, task: &TaskId) -> Option<Value>;
-    /// What the first attempt of each task was asked, with the number of the event that began it, in order, until `take` says no.
-    fn prompts(&self, run: &RunId, take: &mut dyn FnMut(u64, &TaskId, &str) -> bool);
+    /// What the first attempt of each task was asked, part by part, with the number of the event that began it, in order, until `take`
+    /// says no.
+    fn prompts(&self, run: &RunId, take: &mut TakePrompt<'_>);
     /// Hands an answer in.
     fn answer(&self, answering: &Answering<'_>) -> Result<(), Refusal>;
     /// Asks a run to stop; the process that drives it, or what was ended without one.
     fn stop(&self, run: &RunId, now: bool, by: &str) -> Result<String, Refusal>;
-    /// Says something to a run.
-    fn guide(&self, run: &RunId, text: &str, by: &str) -> Result<(), Refusal>;
+    /// Says something to a run: to its goals, or to the agent of one task.
+    fn guide(&self, run: &RunId, task: Option<&TaskId>, text: &str, by: &str) -> Result<(), Refusal>;
     /// Changes a limit of the machine; what it was.
     fn set_limit(&self, name: &str, value: u32, by: &str) -> Result<u32, Refusal>;
+    /// Answers a SPARQL query over the graph of runs, in a format that the caller accepts.
+    fn sparql(&self, query: &str, accept: &str) -> Result<SparqlAnswer, Refusal>;
     /// The file of what processes share.
     fn capacity_table(&self, state: &StateDir) -> std::path::PathBuf;
+}
+
+/// Takes the prompt of a task: the number of an event, the task, and each part with its name; says whether there should be more.
+pub type TakePrompt<'a> = dyn FnMut(u64, &TaskId, &[(&'static str, String)]) -> bool + 'a;
+
+/// What a query of the graph gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SparqlAnswer {
+    /// Its media type.
+    pub media: String,
+    /// The answer.
+    pub body: String,
 }
 
 /// What is started.
@@ -54,6 +69,15 @@ pub enum Launch {
         options: StartOptions,
         /// Recorded with the run.
         by: String,
+    },
+    /// A task is done again, with what followed from it.
+    Retry {
+        /// The run.
+        run: RunId,
+        /// The task.
+        task: TaskId,
+        /// What was done to the world may be done again.
+        repeat_effects: bool,
     },
     /// A run goes on.
     Resume {
@@ -249,17 +273,20 @@ pub(crate) mod tests {
         fn prompt(&self, _: &RunId, _: &TaskId) -> Option<Value> {
             None
         }
-        fn prompts(&self, _: &RunId, _: &mut dyn FnMut(u64, &TaskId, &str) -> bool) {}
+        fn prompts(&self, _: &RunId, _: &mut TakePrompt<'_>) {}
         fn answer(&self, _: &Answering<'_>) -> Result<(), Refusal> {
             no()
         }
         fn stop(&self, _: &RunId, _: bool, _: &str) -> Result<String, Refusal> {
             no()
         }
-        fn guide(&self, _: &RunId, _: &str, _: &str) -> Result<(), Refusal> {
+        fn guide(&self, _: &RunId, _: Option<&TaskId>, _: &str, _: &str) -> Result<(), Refusal> {
             no()
         }
         fn set_limit(&self, _: &str, _: u32, _: &str) -> Result<u32, Refusal> {
+            no()
+        }
+        fn sparql(&self, _: &str, _: &str) -> Result<SparqlAnswer, Refusal> {
             no()
         }
         fn capacity_table(&self, state: &StateDir) -> std::path::PathBuf {

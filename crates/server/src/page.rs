@@ -31,6 +31,12 @@ pub(crate) async fn file(uri: Uri) -> Response {
     }
 }
 
+/// The text of a built file, by the beginning and the end of its path.
+pub(crate) fn built(begin: &str, end: &str) -> Option<String> {
+    let path = Files::iter().find(|path| path.starts_with(begin) && path.ends_with(end))?;
+    String::from_utf8(Files::get(&path)?.data.into_owned()).ok()
+}
+
 fn kind(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",

@@ -3,6 +3,7 @@
 //! Redirects are not followed (the client is built so), answers are read up to a bound, and nothing that is told of a fault holds
 //! the address's secrets: of an address only its host is named.
 
+use crate::otlp::Signal;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convoke_follow::Undelivered;
@@ -69,12 +70,11 @@ impl Address {
         Ok(Address { url, headers: map })
     }
 
-    /// The same with this below its path, unless it ends so already.
-    pub fn below(mut self, path: &str) -> Address {
-        let base = self.url.path().trim_end_matches('/').to_owned();
-        if !base.ends_with(path) {
-            self.url.set_path(&format!("{base}{path}"));
-        }
+    /// Where a signal goes below it. An address that has the path of a signal already stands for all of them.
+    pub fn of_signal(mut self, signal: Signal) -> Address {
+        let whole = self.url.path().trim_end_matches('/').to_owned();
+        let base = Signal::ALL.iter().find_map(|known| whole.strip_suffix(known.path())).unwrap_or(&whole);
+        self.url.set_path(&format!("{base}{}", signal.path()));
         self
     }
 
@@ -180,10 +180,11 @@ mod tests {
 
     #[test]
     fn a_path_is_added_once() {
-        let path = |url: &str| Address::new(url, &[]).unwrap().below("/v1/traces").url.to_string();
-        assert_eq!(path("http://h:1"), "http://h:1/v1/traces");
-        assert_eq!(path("http://h:1/v1/traces"), "http://h:1/v1/traces");
-        assert_eq!(path("https://h/api/otel/"), "https://h/api/otel/v1/traces");
+        let path = |url: &str, signal| Address::new(url, &[]).unwrap().of_signal(signal).url.to_string();
+        assert_eq!(path("http://h:1", Signal::Traces), "http://h:1/v1/traces");
+        assert_eq!(path("http://h:1/v1/traces", Signal::Traces), "http://h:1/v1/traces");
+        assert_eq!(path("http://h:1/v1/traces", Signal::Logs), "http://h:1/v1/logs");
+        assert_eq!(path("https://h/api/otel/", Signal::Metrics), "https://h/api/otel/v1/metrics");
     }
 
     #[test]

@@ -1,102 +1,18 @@
 //! A run as a trace: which spans there are, how they hang together, and what leaves the machine.
 
+use crate::fixtures::{events, output, run, stamped, task, usage};
 use convoke_follow::Fold;
-use convoke_model::{
-    Class, Digest, Event, Failure, JsonText, ModelCall, Payload, RunId, RunReopened, RunStarted, RunStatus,
-    Stamped, TaskId, Timestamp, Usage,
-};
-use convoke_telemetry::otlp::encoded;
+use convoke_model::{Event, RunReopened, RunStatus, Stamped, Timestamp};
+use convoke_telemetry::otlp::encoded_spans;
 use convoke_telemetry::spans::{RunSpans, Span, SpanId, Value, names, traceparent};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
-fn run() -> RunId {
-    RunId("20261116-142310-7k3q".into())
-}
-
-fn task(name: &str) -> TaskId {
-    TaskId(name.into())
-}
-
-fn usage(calls: u64) -> Usage {
-    Usage {
-        calls,
-        input_tokens: 10 * calls,
-        output_tokens: 4 * calls,
-        cost_micros: 500 * calls,
-        ..Usage::default()
-    }
-}
-
-fn output() -> Payload {
-    Payload::Inline(JsonText::of(&"a secret answer"))
-}
-
-fn started() -> Event {
-    Event::RunStarted(Box::new(RunStarted {
-        run: run(),
-        workflow: "review".into(),
-        file: "w.yaml".into(),
-        folder: "/".into(),
-        plan: Digest::of(b"p"),
-        inputs: output(),
-        seed: 1,
-        skip_gates: false,
-        version: "1".into(),
-        metadata: Default::default(),
-        configuration: Default::default(),
-        base: None,
-    }))
-}
-
-fn call() -> Event {
-    let call = ModelCall {
-        provider: "openai".into(),
-        model: "m".into(),
-        ms: 2_000,
-        first_ms: Some(300),
-        finish: "stop".into(),
-        usage: usage(1),
-        ..ModelCall::default()
-    };
-    Event::ModelCalled { task: task("g/a"), attempt: 1, call: Box::new(call) }
-}
-
-/// A group with an agent that fails once, and the end of the run.
-fn events() -> Vec<Event> {
-    let failure = Failure::new(Class::Timeout, "the model said: a secret answer").reason("idle");
-    let began = |attempt| Event::AttemptStarted { task: task("g/a"), attempt, lease: None };
-    let tool = Event::ToolCalled {
-        task: task("g/a"),
-        attempt: 2,
-        tool: "files__read".into(),
-        ms: 1_000,
-        failed: false,
-    };
-    vec![
-        started(),
-        Event::TaskStarted { task: task("g"), until: None, inputs: None },
-        began(1),
-        call(),
-        Event::AttemptFailed { task: task("g/a"), attempt: 1, failure, usage: usage(1), partial: None },
-        began(2),
-        tool,
-        call(),
-        Event::AttemptFinished { task: task("g/a"), attempt: 2, output: output(), usage: usage(1) },
-        Event::TaskSucceeded { task: task("g"), output: Payload::Gathered },
-        Event::RunFinished { status: RunStatus::Succeeded, output: Some(output()), failure: None },
-    ]
-}
-
 fn folded(events: Vec<Event>) -> Vec<Span> {
     let mut fold = RunSpans::new(&run(), "no plan", None);
     let mut spans = Vec::new();
-    for (at, event) in events.into_iter().enumerate() {
-        let stamped =
-            Stamped { seq: at as u64 + 1, at: Timestamp(1_000_000_000 + at as u64 * 10_000_000), event };
-        fold.take(&stamped, &mut spans);
-    }
+    stamped(events).iter().for_each(|event| fold.take(event, &mut spans));
     spans
 }
 
@@ -206,7 +122,7 @@ fn nothing_that_was_said_is_in_it_unless_that_is_asked_for() {
 #[test]
 fn what_is_sent_is_read_by_the_official_messages() {
     let spans = folded(events());
-    let body = encoded(&spans, &[("service.name".into(), "convoke".into())]);
+    let body = encoded_spans(&spans, &[("service.name".into(), "convoke".into())]);
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(&*body).read_to_end(&mut bytes).unwrap();
     let request: ExportTraceServiceRequest = prost::Message::decode(&*bytes).unwrap();

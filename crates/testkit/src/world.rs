@@ -252,7 +252,7 @@ impl World {
 
     /// Says something to the run from outside.
     pub fn guide(&mut self, text: &str) {
-        let what = What::Guided { text: text.into(), by: "simulated".into(), message: None };
+        let what = What::Guided { task: None, text: text.into(), by: "simulated".into(), message: None };
         let turn = self.core.decide(self.now, vec![Fact { at: self.now, what }]);
         self.commit(&turn.events);
         turn.effects.into_iter().for_each(|effect| self.perform(effect));
@@ -294,6 +294,8 @@ impl World {
                 let left = Ok(vec![WorkspaceTold::Released]);
                 self.lookups.push(What::WorkspaceLeft { task, left });
             }
+            // What an attempt hears meanwhile is the agent's matter; the journal has it.
+            Effect::Guide(..) => {}
             // Attempts make no calls here, and there is no other process to hear of a pause or of a budget that a person raised.
             Effect::StopCalls | Effect::Pause { .. } | Effect::Allow { .. } => {}
             // `machine` simulates what processes share; a run that shares nothing must not ask for it.

@@ -21,4 +21,5 @@ mod pipelines;
 mod properties;
 mod reopening;
 mod repairs;
+mod retrying;
 mod synthesis;

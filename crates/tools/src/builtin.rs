@@ -10,6 +10,7 @@
 mod arguments;
 mod edit;
 mod guard;
+mod knowledge;
 mod list;
 mod numbered;
 mod patch;
@@ -33,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
+pub use knowledge::{Graph, GraphScope};
 pub use rulebook::{Held, ReadCedar, Rulebook, read as read_policy};
 pub use shell::{NoShell, Sandboxed, Shell};
 
@@ -50,6 +52,8 @@ pub(crate) struct Own {
     hidden: OnceLock<Vec<PathBuf>>,
     shell: Arc<dyn Shell>,
     rulebook: Rulebook,
+    /// Answers queries over the graph of runs.
+    graph: OnceLock<Arc<dyn Graph>>,
 }
 
 /// One call, with what it needs.
@@ -75,7 +79,10 @@ impl Hands {
         folder: PathBuf,
         shell: Arc<dyn Shell>,
     ) -> Hands {
-        Hands { inner, own: Arc::new(Own { folder, hidden: OnceLock::new(), shell, rulebook }) }
+        Hands {
+            inner,
+            own: Arc::new(Own { folder, hidden: OnceLock::new(), shell, rulebook, graph: OnceLock::new() }),
+        }
     }
 
     /// Keeps these places out of reach. Only what is said first counts.
@@ -85,10 +92,18 @@ impl Hands {
     }
 }
 
+impl Hands {
+    /// Answers queries over the graph of runs by this. Only what is said first counts.
+    pub fn ask_by(&self, graph: Arc<dyn Graph>) {
+        let _ = self.own.graph.set(graph);
+    }
+}
+
 impl Own {
-    fn root(&self, asker: Asker<'_>) -> Result<Root, Refusal> {
+    fn root(&self, asker: Asker<'_>, server: &Server) -> Result<Root, Refusal> {
         let folder = self.folder.join(asker.folder.unwrap_or_default());
-        Ok(Root::open(&folder)?.hiding(self.hidden.get().cloned().unwrap_or_default()))
+        let hidden = self.hidden.get().cloned().unwrap_or_default();
+        Ok(Root::open(&folder)?.hiding(hidden).keeping(kept(server)))
     }
 
     async fn call(
@@ -103,13 +118,20 @@ impl Own {
             Ok(arguments) => arguments,
             Err(refused) => return Ok(refused),
         };
-        let root = match self.root(asker) {
+        if tool.name == convoke_model::KNOWLEDGE_TOOL {
+            return tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(trouble::cancelled(&tool.server, &tool.name)),
+                answered = knowledge::query(self.graph.get().map(|graph| &**graph), &arguments) => answered,
+            };
+        }
+        let root = match self.root(asker, server) {
             Ok(root) => root,
             Err(refusal) => return Ok(failed(no_folder(asker, &refusal))),
         };
         if tool.name == convoke_model::SHELL_TOOL {
             let held = self.rulebook.held(policies(server), asker);
-            return self.shell.run(root, &held, &arguments, asker.key, cancel).await;
+            return self.shell.run(root, &held, &arguments, asker.trace, cancel).await;
         }
         match guard::judge(&root, &self.rulebook.held(policies(server), asker), &tool.name, &arguments) {
             Ok(judgement) if judgement.verdict != Verdict::Deny => {}
@@ -162,8 +184,16 @@ fn own<'s>(servers: &'s Servers, name: &str) -> Option<&'s Server> {
 
 fn policies(server: &Server) -> &[PolicySource] {
     match &server.transport {
-        Transport::Own { policies } => policies,
+        Transport::Own { policies, .. } => policies,
         _ => &[],
+    }
+}
+
+/// What the tools leave as it is: what proves the work of the agent that has them.
+fn kept(server: &Server) -> Vec<String> {
+    match &server.transport {
+        Transport::Own { protect, .. } => protect.clone(),
+        _ => Vec::new(),
     }
 }
 
@@ -224,10 +254,14 @@ impl Toolbox for Hands {
         };
         Box::pin(async move {
             // What cannot be judged is refused when it is called, with the reason.
-            let (Ok(arguments), Ok(root)) = (given(server, &tool.name, arguments), self.own.root(asker))
+            let (Ok(arguments), Ok(root)) =
+                (given(server, &tool.name, arguments), self.own.root(asker, server))
             else {
                 return Review::Allow;
             };
+            if tool.name == convoke_model::KNOWLEDGE_TOOL {
+                return Review::Allow;
+            }
             let held = self.own.rulebook.held(policies(server), asker);
             match tool.name == convoke_model::SHELL_TOOL {
                 true => self.own.shell.review(&root, &held, &arguments),

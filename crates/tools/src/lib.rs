@@ -15,11 +15,14 @@ mod launch;
 mod mcp;
 mod process;
 mod programs;
+mod proof;
 mod silence;
 mod surviving;
 
 pub use beside::start_beside;
-pub use builtin::{Hands, Held, NoShell, ReadCedar, Rulebook, Sandboxed, Shell, read_policy};
+pub use builtin::{
+    Graph, GraphScope, Hands, Held, NoShell, ReadCedar, Rulebook, Sandboxed, Shell, read_policy,
+};
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;
 pub use convoke_process::{
@@ -29,4 +32,5 @@ pub use environment::Environment;
 pub use mcp::{Limits, Lookup, MakeClient, Mcp};
 pub use process::Processes;
 pub use programs::Workers;
+pub use proof::{Evaluator, Inspector};
 pub use surviving::{Alone, alone, end_alone};

@@ -50,7 +50,11 @@ fn arguments(tool: &str, path: &str) -> Value {
 
 async fn call(hands: &Hands, tool: &str, path: &str) -> ToolResult {
     let tools = Some(vec![tool.to_owned()]);
-    let server = Server { transport: Transport::Own { policies: Vec::new() }, timeout: None, tools };
+    let server = Server {
+        transport: Transport::Own { policies: Vec::new(), protect: Vec::new() },
+        timeout: None,
+        tools,
+    };
     let servers = Servers::from([(OWN_SERVER.to_owned(), server)]);
     let task = TaskId("t".into());
     let asker = Asker {

@@ -29,6 +29,19 @@ pub enum Doing {
     },
 }
 
+/// What one task does, as another process tells it: the whole of it at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The task.
+    pub task: TaskId,
+    /// The end of the text that has come in.
+    pub text: String,
+    /// Bytes of the whole text.
+    pub bytes: u64,
+    /// Tools that run.
+    pub tools: Vec<String>,
+}
+
 /// What every running task does.
 #[derive(Debug, Clone)]
 pub struct Activity {
@@ -88,6 +101,16 @@ impl Activity {
             Doing::Says { task, text } => self.tasks.entry(task).or_default().hear(&text, self.tail),
             Doing::Calls { task, tool } => self.tasks.entry(task).or_default().tools.push(tool),
         }
+    }
+
+    /// Takes what all tasks do at one moment, in place of what was known.
+    pub fn replace(&mut self, said: Vec<Said>) {
+        let tail = self.tail;
+        let now = |said: Said| {
+            let text = last_chars(&said.text, tail).to_owned();
+            (said.task, Now { tools: said.tools, tail: text, bytes: said.bytes })
+        };
+        self.tasks = said.into_iter().map(now).collect();
     }
 
     /// Takes the next event.
@@ -155,6 +178,21 @@ mod tests {
         assert_eq!(activity.of(&id("a")).unwrap().tools, ["write", "read"]);
         activity.apply(&done("a"));
         assert_eq!(activity.of(&id("a")), None);
+    }
+
+    #[test]
+    fn what_another_process_tells_takes_the_place_of_what_was_known() {
+        let mut activity = Activity::default();
+        activity.take(says("a", "known"));
+        let text = format!("{} the end", "é".repeat(400));
+        let said =
+            |task: &str| Said { task: id(task), text: text.clone(), bytes: 4_000, tools: vec!["t".into()] };
+        activity.replace(vec![said("b")]);
+        let now = activity.of(&id("b")).unwrap();
+        assert_eq!((now.tail.chars().count(), now.tokens(), now.tools.len()), (TAIL, 1_000, 1));
+        assert_eq!(activity.of(&id("a")), None);
+        activity.replace(vec![]);
+        assert_eq!(activity.tokens(), 0);
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod task;
 mod titles;
 pub mod words;
 
-pub use activity::{Activity, Doing, Now};
+pub use activity::{Activity, Doing, Now, Said};
 pub use alike::{alike_key, kind};
 pub use gates::{Gates, Question, all_questions};
 pub use graph::{END, Graph, GraphEdge, GraphNode, Way, node_of};

@@ -128,6 +128,9 @@ fn sentence<'a>(before: &State, stamped: &'a Stamped) -> Option<Wording<'a>> {
             format!("{}: {} ({}).", name(&decided.task), decided.chosen, decided.reason),
         ),
         Event::Guided { text, by } => plain(None, format!("{by} said: {}", words::first_line(text))),
+        Event::TaskGuided { task, text, by } => {
+            plain(Some(task), format!("{by} said to {}: {}", words::task(task), words::first_line(text)))
+        }
         Event::AttemptFinished { task, .. } | Event::TaskSucceeded { task, .. } if is_step(before, task) => {
             Some((Good, Some(task), format!("{} is done{}.", name(task), took(before, task, stamped.at))))
         }

@@ -1,5 +1,6 @@
 // Calls of the HTTP API. Answers are JSON or an `ApiError` that carries what the server said, with its hint.
 
+import { NotRecorded, recorded } from './recorded';
 import { authorization } from './session';
 
 const BASE = '/api/v1';
@@ -44,7 +45,17 @@ export function address(path: string, query: Query = {}): string {
 export const segment = encodeURIComponent;
 
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  if (recorded) return fromFile<T>(path, query);
   return call<T>('GET', address(path, query), undefined, signal);
+}
+
+function fromFile<T>(path: string, query: Query): T {
+  try {
+    return recorded!.get(path, query) as T;
+  } catch (cause) {
+    if (cause instanceof NotRecorded) throw new ApiError(404, 'not_recorded', cause.message, cause.hint);
+    throw cause;
+  }
 }
 
 export async function post<T>(path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> {
@@ -68,6 +79,7 @@ async function call<T>(method: string, url: string, body?: unknown, signal?: Abo
 }
 
 async function send(method: string, url: string, body?: unknown, signal?: AbortSignal, headers = {}): Promise<Response> {
+  if (recorded) throw new ApiError(0, 'not_recorded', 'this page is a file: nothing can be done from it');
   const init: RequestInit = { method, headers: { ...authorization(), ...headers }, cache: 'no-store' };
   if (signal) init.signal = signal;
   if (body !== undefined) {

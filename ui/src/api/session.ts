@@ -4,8 +4,16 @@
 
 const KEY = 'convoke.token';
 
-// Tests run without a browser.
-const storage = typeof sessionStorage === 'undefined' ? null : sessionStorage;
+const storage = kept();
+
+// Tests run without a browser, and a page that is a file may be kept from storing anything.
+function kept(): Storage | null {
+  try {
+    return typeof sessionStorage === 'undefined' ? null : sessionStorage;
+  } catch {
+    return null;
+  }
+}
 
 let token = storage?.getItem(KEY) ?? '';
 

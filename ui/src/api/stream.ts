@@ -3,6 +3,7 @@
 // What it keeps true: messages reach the stores in order, at most once a frame; a hidden tab holds no connection.
 
 import { address, ApiError, post, refusal, segment } from './client';
+import { recorded } from './recorded';
 import { authorization } from './session';
 import { Reader, type Message } from './sse';
 
@@ -45,6 +46,7 @@ class Stream {
 
   /** Asks for a topic until the returned function is called. */
   follow(topic: string, handler: Handler): () => void {
+    if (recorded) return () => {};
     const those = this.handlers.get(topic) ?? new Set();
     if (!those.size) this.handlers.set(topic, those);
     those.add(handler);

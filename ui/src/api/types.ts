@@ -179,7 +179,7 @@ export interface TaskDetail extends TaskRow {
   conversation_cut?: number;
   contract?: unknown;
   causes?: { text: string; task?: string | null }[];
-  waits_for?: { text: string; holders?: { run?: string | null; task?: string | null }[]; until?: Micros | null }[];
+  waits_for?: { text: string; limit?: string | null; holders?: { run?: string | null; task?: string | null }[]; until?: Micros | null }[];
   question?: Question | null;
   partial?: Payload;
   decisions?: Decision[];
@@ -273,6 +273,8 @@ export interface Marker {
 
 export interface Limit {
   name: string;
+  /** What its amounts count: `count`, `tokens`, or `usd_micros`, millionths of a dollar. */
+  unit?: string;
   /** Null where there is none. */
   limit: number | null;
   used: number;
@@ -301,6 +303,16 @@ export interface Capacity {
   limits: Limit[];
   processes: Process[];
   shared?: boolean;
+}
+
+/** What the runs cost that began on one day (UTC). */
+export interface Day {
+  day: Micros;
+  runs: number;
+  known_micros: number;
+  /** Null where the price of a call is not known. */
+  cost_micros: number | null;
+  tokens: number;
 }
 
 export interface WorkflowFile {

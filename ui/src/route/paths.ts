@@ -12,6 +12,12 @@ export type Place =
   | { page: 'start' }
   | { page: 'unknown'; path: string };
 
+// A page that is a file has one path: its addresses stand behind `#`.
+const BASE = typeof document !== 'undefined' && document.getElementById('recorded-run') ? '#' : '';
+
+/** A path of the page as an address that a link can have. */
+export const addressOf = (path: string): string => BASE + path;
+
 /** What a path means. */
 export function read(path: string): Place {
   const [first = '', run, view] = path.split('/').filter(Boolean).map(safeDecode);
@@ -26,7 +32,7 @@ export function read(path: string): Place {
 
 /** The path of a run's view. Its query is kept where the view stays within the run. */
 export function runPath(run: string, view: RunView = 'graph', query: Record<string, string | null | undefined> = {}): string {
-  return `/runs/${encodeURIComponent(run)}/${view}` + queryText(query);
+  return addressOf(`/runs/${encodeURIComponent(run)}/${view}` + queryText(query));
 }
 
 export function queryText(query: Record<string, string | number | null | undefined>): string {

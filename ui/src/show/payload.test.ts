@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { oneLine, unwrap } from './payload';
+import { answerText, oneLine, unwrap } from './payload';
 
 test('a payload is its value; a cut one is its beginning and an address', () => {
   expect(unwrap({ text: '{"a":1}', json: true, bytes: 7, cut: false })).toEqual({ value: { a: 1 }, address: null, bytes: 7 });
@@ -14,4 +14,10 @@ test('a value that is no payload is itself', () => {
 test('one line is one line, and short', () => {
   expect(oneLine({ text: 'a\n  b', json: false, bytes: 5, cut: false })).toBe('a b');
   expect(oneLine('x'.repeat(500), 10)).toBe('xxxxxxxxx…');
+});
+
+test('an agent without a schema answers with a text, and everything else is data', () => {
+  expect(answerText('a')).toBe('a');
+  expect(answerText({ result: 'a' })).toBe('a');
+  for (const data of [{ result: 1 }, { result: 'a', more: 1 }, { other: 'a' }, ['a'], null, 5, {}]) expect(answerText(data)).toBe(null);
 });

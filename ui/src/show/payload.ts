@@ -20,6 +20,14 @@ export function unwrap(payload: unknown): Unwrapped {
   };
 }
 
+/** The answer of an agent without a schema is an object with one text: then that text is the answer. */
+export function answerText(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const [only, ...others] = Object.entries(value);
+  return only && !others.length && only[0] === 'result' && typeof only[1] === 'string' ? only[1] : null;
+}
+
 /** A text as the JSON that it is, or as itself. */
 export function read(text: string): unknown {
   try {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { amount, money, parseMoney, size } from './money';
 import { count, countsText, SHAPES, STATES, stateOfRun, WORDS } from './state';
-import { about, age, coarse, length } from './time';
+import { about, age, coarse, clockWithin, length } from './time';
 
 test('lengths of time are short and never negative', () => {
   expect([-5, 0, 40, 999, 1_000, 9_940, 14_000, 200_000, 7_500_000, 86_400_000 * 3].map(length)).toEqual(
@@ -10,6 +10,13 @@ test('lengths of time are short and never negative', () => {
   expect([500, 1_211_000, 90_000_000].map(coarse)).toEqual(['0 s', '20 m', '25 h']);
   expect(length(null)).toBe('–');
   expect([0, 900, 59_999, 60_000].map(age)).toEqual(['0 s', '0 s', '59 s', '1 m']);
+});
+
+test('moments that lie close together are told apart', () => {
+  const noon = new Date(2026, 10, 19, 12, 0, 0, 250).getTime();
+  const told = [5_000_000, 500_000, 10_000, 1_000].map((apart) => clockWithin(noon * 1_000, apart, noon));
+  expect(told).toEqual(['12:00:00', '12:00:00.2', '12:00:00.25', '12:00:00.250']);
+  expect(clockWithin(noon * 1_000, 1_000, noon + 3 * 86_400_000)).toBe('19 Nov 12:00');
 });
 
 test('a projected end is rounded up', () => {

@@ -45,6 +45,14 @@ export function clock(micros: number | null | undefined, now = Date.now()): stri
   return today ? time : `${date.getDate()} ${MONTHS[date.getMonth()]} ${time.slice(0, 5)}`;
 }
 
+/** The same with as many decimals as moments that lie so far apart need: "14:03:07.250". */
+export function clockWithin(micros: number, apart: number, now = Date.now()): string {
+  const text = clock(micros, now);
+  if (apart >= 1_000_000 || !/:\d\d$/.test(text) || text.length !== 8) return text;
+  const decimals = apart >= 100_000 ? 1 : apart >= 10_000 ? 2 : 3;
+  return `${text}.${String(Math.floor(micros / 1_000) % 1_000).padStart(3, '0').slice(0, decimals)}`;
+}
+
 /** The exact time, for titles: "2026-11-18 14:03:07.123". */
 export function exact(micros: number | null | undefined): string {
   if (!micros) return '';

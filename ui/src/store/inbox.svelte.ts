@@ -1,6 +1,7 @@
 // All questions of all runs that wait for a person, the oldest first, alike ones together.
 
 import { ApiError, get } from '../api/client';
+import { recorded } from '../api/recorded';
 import { stream } from '../api/stream';
 import type { Question } from '../api/types';
 
@@ -14,6 +15,7 @@ class Inbox {
   groups: Question[][] = $derived(grouped(this.questions));
 
   start(): void {
+    if (recorded) return this.replace(recorded.questions);
     void this.read();
     stream.follow('inbox', (type, data) => {
       if (type === 'snapshot') this.replace(data.questions ?? []);

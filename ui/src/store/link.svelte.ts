@@ -1,6 +1,7 @@
 // How the page stands with the server: the session it is in, and whether the stream of events is up.
 
 import { ApiError, get } from '../api/client';
+import { recorded } from '../api/recorded';
 import { setToken } from '../api/session';
 import { stream, type Link as StreamLink } from '../api/stream';
 import type { Role, Session } from '../api/types';
@@ -15,6 +16,10 @@ class Link {
   since = $state(Date.now());
 
   start(): void {
+    if (recorded) {
+      this.stream = 'live';
+      return;
+    }
     stream.onLink = () => {
       this.stream = stream.link;
       this.since = Date.now();
@@ -54,5 +59,6 @@ export const link = new Link();
 
 /** The sentence under a control that the token does not allow. */
 export function notAllowed(role: Role): string {
+  if (recorded) return 'This page is a file: nothing can be done from it.';
   return `This token may only ${link.session?.role ?? 'view'}; this takes the role “${role}”.`;
 }

@@ -3,12 +3,13 @@
 // Live, it takes a first reading by pages and then only changed rows. At a past position it reads what the server folds up to there.
 
 import { ApiError, get, segment } from '../api/client';
+import { recorded } from '../api/recorded';
 import { stream } from '../api/stream';
 import type { Graph, RunHead, TaskRow } from '../api/types';
 import { Tasks } from './tasks';
 
 const PAGE = 1_000;
-const NO_STREAM = 600;
+const NO_STREAM = recorded ? 0 : 600;
 /** More rows than this are not read: the page says so and asks for a filter. */
 export const MOST_ROWS = 20_000;
 // A table of many rows is put together again at most this often; figures of the head follow every frame.
@@ -185,7 +186,8 @@ class Run {
   }
 
   private drawSoon(): void {
-    if (this.timer !== undefined) return;
+    // Until the rows are read, what arrives would stand where others belong, and move under a hand.
+    if (this.timer !== undefined || this.state === 'loading' || this.reading) return;
     const every = REDRAW.find(({ above }) => this.tasks.size > above)?.every ?? 0;
     const wait = Math.max(0, this.drawn + every - performance.now());
     if (wait === 0) this.draw();

@@ -4,8 +4,25 @@ type Choice = 'system' | 'light' | 'dark';
 const KEY = 'convoke.theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
+// A page that is a file may be kept from storing anything: then the choice lasts as long as the page.
+function kept(): Choice | null {
+  try {
+    return localStorage.getItem(KEY) as Choice | null;
+  } catch {
+    return null;
+  }
+}
+
+function keep(choice: Choice): void {
+  try {
+    localStorage.setItem(KEY, choice);
+  } catch {
+    // It is not kept.
+  }
+}
+
 class Theme {
-  choice: Choice = $state((localStorage.getItem(KEY) as Choice | null) ?? 'system');
+  choice: Choice = $state(kept() ?? 'system');
   stamp = $state(0);
 
   start(): void {
@@ -16,7 +33,7 @@ class Theme {
   /** The next of system, light, dark. */
   turn(): void {
     this.choice = this.choice === 'system' ? 'light' : this.choice === 'light' ? 'dark' : 'system';
-    localStorage.setItem(KEY, this.choice);
+    keep(this.choice);
     this.apply();
   }
 

@@ -15,6 +15,7 @@ use crate::{Admitted, CallDemand, CallPermit, NoReply, Question, Reply, Report, 
 use convoke_failpoint::failpoint;
 use convoke_model::{Class, Contract, Failure, reason};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -274,11 +275,20 @@ pub(crate) struct Heard<'a> {
     /// When the first piece of the answer was heard.
     first: Mutex<Option<Instant>>,
     barred: Mutex<Option<Failure>>,
+    /// Tools that a coding agent says it has used.
+    called: Mutex<BTreeSet<String>>,
 }
 
 impl<'a> Heard<'a> {
     pub fn new(sink: &'a dyn Sink, contract: Option<&'a Contract>) -> Heard<'a> {
-        Heard { sink, contract, text: Mutex::default(), first: Mutex::default(), barred: Mutex::default() }
+        Heard {
+            sink,
+            contract,
+            text: Mutex::default(),
+            first: Mutex::default(),
+            barred: Mutex::default(),
+            called: Mutex::default(),
+        }
     }
 
     /// Begins to take the time of a call.
@@ -297,7 +307,13 @@ impl<'a> Heard<'a> {
         self.barred.lock().expect("nobody panics while holding it").take()
     }
 
+    /// The tools that were used since this was last asked.
+    pub(crate) fn take_called(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.called.lock().expect("nobody panics while holding it"))
+    }
+
     fn inspect_tool(&self, tool: &str) {
+        self.called.lock().expect("nobody panics while holding it").insert(tool.to_owned());
         let persona =
             self.contract.filter(|contract| contract.bans(tool)).and_then(|it| it.persona.as_deref());
         if let Some(persona) = persona {

@@ -52,7 +52,7 @@ impl Conversation {
     /// An answer that fits. One that says nothing is told of, and sent back once where the author wants that.
     fn usable(&mut self, premise: &Premise<'_>, reply: Reply, output: JsonText) -> Stage {
         self.state.was_cut = false;
-        let Some(why) = filler(premise, &output) else { return self.review(premise, output) };
+        let Some(why) = filler(premise, &output) else { return self.prove(premise, &reply, output) };
         let again = premise.call.settings.capabilities.placeholders == Placeholders::Retry;
         if again && !self.state.was_filler && premise.call.settings.parse_recovery > 0 {
             self.state.was_filler = true;
@@ -60,7 +60,7 @@ impl Conversation {
         }
         let message = format!("step `{}`: the answer looks like a placeholder: {why}", premise.step);
         self.note("placeholder_answer", message);
-        self.review(premise, output)
+        self.prove(premise, &reply, output)
     }
 
     /// The calls were cut off at the token limit: what is left of the last one may read like another call.

@@ -9,6 +9,8 @@ use crate::transcript::Change;
 use crate::{Message, Offer, ToolCall};
 use convoke_model::JsonText;
 use convoke_model::excerpt::clipped;
+use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Calls that are told; of more, the last ones.
@@ -16,6 +18,21 @@ const MOST_CALLS: usize = 60;
 
 /// Characters of arguments and of results that are told of each call.
 const MOST_TEXT: usize = 400;
+
+/// What counts as called from conversations before.
+pub(super) fn called(pieces: &[JsonText]) -> BTreeSet<String> {
+    #[derive(Deserialize)]
+    struct State {
+        #[serde(default)]
+        called: BTreeSet<String>,
+    }
+    #[derive(Deserialize)]
+    struct Told {
+        state: State,
+    }
+    let told = pieces.iter().filter_map(|piece| serde_json::from_str::<Told>(piece.as_str()).ok());
+    told.flat_map(|told| told.state.called).collect()
+}
 
 /// Words for the prompt; none where nothing was done that may not be repeated.
 pub(super) fn told(offer: &Offer, pieces: &[JsonText]) -> Option<String> {

@@ -18,6 +18,11 @@ impl Conversation {
         }
     }
 
+    /// An answer that needs no grader.
+    pub(super) fn pass(&mut self, premise: &Premise<'_>, output: JsonText) -> Stage {
+        verify(premise, output)
+    }
+
     /// The grader has spoken.
     pub(super) fn graded(
         &mut self,
@@ -63,7 +68,9 @@ impl Conversation {
     /// left to another attempt.
     pub(super) fn or_the_one_before(&mut self, premise: &Premise<'_>, stage: Stage) -> Stage {
         let Stage::Over(Ending::Failed(failure)) = &stage else { return stage };
-        match self.state.before.take_if(|_| !failure.keeps_conversation()) {
+        let is_replaceable =
+            !failure.keeps_conversation() && failure.reason.as_deref() != Some(reason::UNPROVEN);
+        match self.state.before.take_if(|_| is_replaceable) {
             None => stage,
             Some(output) => {
                 let step = premise.step;
@@ -72,7 +79,7 @@ impl Conversation {
                     failure.message
                 );
                 self.note("validation_failed", message);
-                verify(premise, output)
+                self.prove_once(premise, output)
             }
         }
     }
@@ -122,6 +129,7 @@ impl Conversation {
             .collect();
         let most = bytes_beside(call, &call.model, &beside);
         let prompt = wording::answer_again(&call.prompt, &in_words(output), most, issues);
+        let prompt = prompt + &self.heard_before();
         let all = self.transcript.messages().len();
         self.transcript.splice(0, all, opening(premise.call, &prompt));
         self.state.memory.begin_again();

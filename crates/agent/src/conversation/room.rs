@@ -70,7 +70,9 @@ impl Conversation {
         self.shelf.keep(left_out.value(messages, turns));
         left_out.add(turns, self.shelf.len());
         let note = left_out.note(!premise.offer.specs(true).is_empty());
-        self.transcript.end_with(prompt, left_out.prompt, note);
+        let (prompt_length, note) = (left_out.prompt, note + &self.heard_before());
+        self.transcript.end_with(prompt, prompt_length, note);
+        let left_out = &self.state.memory.left_out;
         if left_out.turns == turns {
             let message =
                 format!("step `{}`: the oldest turns are left out from now on to save room", premise.step);

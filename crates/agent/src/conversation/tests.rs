@@ -8,13 +8,14 @@ use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+mod guidance;
 mod resuming;
 mod tools;
 
 static NO_TOOLS: LazyLock<Offer> = LazyLock::new(Offer::default);
 
 fn about(call: &AgentCall) -> Premise<'_> {
-    Premise { call, step: "a", offer: &NO_TOOLS, contract: None }
+    Premise { call, step: "a", offer: &NO_TOOLS, contract: None, proof: None }
 }
 
 fn with(mut call: AgentCall, change: impl FnOnce(&mut AgentSettings)) -> AgentCall {

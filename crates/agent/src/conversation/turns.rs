@@ -32,6 +32,7 @@ impl Conversation {
         self.state.rulings.clear();
         self.begins_calls = false;
         let calls = self.open_calls().to_vec();
+        self.note_called(premise, &calls, &results);
         let looked_back = self.look_back(premise, &calls, &results);
         let words = looked_back.as_deref().unwrap_or_default();
         let last = calls.len() - 1;

@@ -225,7 +225,9 @@ fn assignment(work: Work) -> Assignment {
         cut_off: 0,
         known_results: Vec::new(),
         remembered: Vec::new(),
+        guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

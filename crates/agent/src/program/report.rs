@@ -1,6 +1,7 @@
 //! What the work comes to: the result with its origin, in the form that every merge has.
 
 use super::session::Session;
+use convoke_model::citations::citations;
 use convoke_model::synthesis::{astray, cited, lead_nowhere, readable, usage_value};
 use convoke_model::{Digest, JsonText, OutputSchema, ProgramCall, Usage, fit};
 use serde_json::{Map, Value, json};
@@ -21,10 +22,16 @@ pub(super) fn output(call: &ProgramCall, session: &Session, result: Value, usage
         })
     };
     let sources: Vec<Value> = call.sources.iter().enumerate().map(source).collect();
-    JsonText::of(&json!({
+    let source_text = |at: usize| readable(&call.sources[at].output.value());
+    let checked = citations(&text, call.sources.len(), &source_text);
+    let mut report = json!({
         "result": result, "strategy": "rlm", "sources": sources, "missing": call.missing,
         "rounds": session.state.turns, "calls": usage.calls, "usage": usage_value(usage), "notes": notes,
-    }))
+    });
+    if !checked.is_empty() {
+        report["citations"] = json!(checked);
+    }
+    JsonText::of(&report)
 }
 
 fn notes(session: &Session) -> Vec<String> {

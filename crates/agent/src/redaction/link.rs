@@ -7,7 +7,8 @@
 use super::Scrubber;
 use crate::{Admission, Admitted, CallDemand, CallPermit, EngineLink, Report, Sink, TurnLog, TurnRecord};
 use convoke_model::{
-    AttemptEnd, Digest, EffectClaim, EffectCommit, Failure, JsonText, Payload, ProbeFinding, Usage, WaitsFor,
+    AttemptEnd, Digest, EffectClaim, EffectCommit, Failure, JsonText, Payload, ProbeFinding, ProofCheck,
+    ProofFinding, ProofTold, Usage, WaitsFor,
 };
 use futures::future::BoxFuture;
 use std::collections::HashMap;
@@ -68,9 +69,24 @@ impl TurnLog for RedactedLink {
         self.link.record(TurnRecord { piece, kept, usage: record.usage, claimed, committed })
     }
 
+    /// What commands print may hold anything.
+    fn prove(&self, told: ProofTold) -> BoxFuture<'_, Result<(), Failure>> {
+        self.link.prove(match told {
+            ProofTold::Checked(check) => ProofTold::Checked(ProofCheck {
+                findings: check.findings.into_iter().map(|finding| self.finding(finding)).collect(),
+                ..check
+            }),
+            begun @ ProofTold::Begun(_) => begun,
+        })
+    }
+
     /// Names of tools are offered and called as they are, so they stay so.
     fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
         self.link.settle_tools(allowed)
+    }
+
+    fn guidance(&self) -> Vec<String> {
+        self.link.guidance()
     }
 
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
@@ -92,6 +108,10 @@ impl RedactedLink {
 
     fn commit(&self, commit: EffectCommit) -> EffectCommit {
         EffectCommit { result: commit.result.map(|result| json(&self.scrubber, result)), ..commit }
+    }
+
+    fn finding(&self, finding: ProofFinding) -> ProofFinding {
+        ProofFinding { evidence: text_of(&self.scrubber, finding.evidence), ..finding }
     }
 
     fn rename(&self, piece: &JsonText, old: Digest, new: Digest) -> JsonText {

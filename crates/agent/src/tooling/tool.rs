@@ -281,7 +281,9 @@ mod tests {
             cut_off: 0,
             known_results: Vec::new(),
             remembered: Vec::new(),
+            guidance: Vec::new(),
             workspace: None,
+            proof: None,
             contract: None,
         };
         perform(toolbox, &assignment, &work, &Alone, CancellationToken::new()).await

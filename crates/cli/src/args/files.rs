@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// The provider and the model that `run` would ask: they change what a check finds.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct AnswererArgs {
     /// The provider, over what the file says, as for `run`
     #[arg(short, long, value_name = "NAME")]
@@ -19,7 +19,7 @@ pub struct AnswererArgs {
 /// `convoke check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The files, as `run` takes them; or preset:NAME
+    /// The files, as `run` takes them; or preset:NAME, or org:FILE#DEPARTMENT
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Shared with `run`.
@@ -39,7 +39,7 @@ pub struct CheckArgs {
 /// `convoke plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// The file, as `run` takes it; or preset:NAME
+    /// The file, as `run` takes it; or preset:NAME, or org:FILE#DEPARTMENT
     pub file: PathBuf,
     /// Shared with `run`.
     #[command(flatten)]

@@ -94,7 +94,10 @@ impl GoalBounds {
 pub struct GuideArgs {
     /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
-    /// What to say; it stands over the plan from the next decision on
+    /// What to say; of a goal, it stands over the plan from the next decision on. The name of a task before one text is as `--task`
     #[arg(required = true)]
     pub words: Vec<String>,
+    /// The task whose agent hears it, before its next turn
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
 }

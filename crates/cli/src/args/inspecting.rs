@@ -53,6 +53,9 @@ pub struct ShowArgs {
     /// List what the run did to the world: scripts and tool calls, each with its idempotency key and its outcome
     #[arg(long, conflicts_with = "task")]
     pub effects: bool,
+    /// Print the answer with its sources, and check its citations against them
+    #[arg(long, conflicts_with_all = ["task", "effects"])]
+    pub sources: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -136,16 +139,22 @@ pub struct ExportArgs {
     /// The run, the beginning of its name, or `last`: the last one of this folder
     pub run: String,
     /// The file to write, which must not exist; `-` is standard output
-    #[arg(required_unless_present = "otlp", conflicts_with = "otlp")]
+    #[arg(required_unless_present_any = ["otlp", "html"], conflicts_with_all = ["otlp", "html"])]
     pub file: Option<PathBuf>,
-    /// Send the run's trace to this address instead, over OTLP/HTTP
+    /// Write a page that shows the run without a server to this file instead, without known keys; `-` is standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "otlp")]
+    pub html: Option<PathBuf>,
+    /// Send the run to this address instead, over OTLP/HTTP: its trace, and what else --signals names
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
+    /// What is sent there
+    #[arg(long, value_name = "SIGNALS", value_delimiter = ',', default_value = "traces", value_parser = ["traces", "metrics", "logs"], requires = "otlp", conflicts_with = "file")]
+    pub signals: Vec<String>,
     /// A header for that address; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "otlp")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "otlp", conflicts_with = "file")]
     pub header: Vec<(String, String)>,
     /// Send what was said as well: prompts, answers, arguments and results of tools, without known keys
-    #[arg(long, requires = "otlp")]
+    #[arg(long, requires = "otlp", conflicts_with = "file")]
     pub contents: bool,
     /// How to print what was done
     #[arg(long, value_enum, default_value_t)]

@@ -57,7 +57,7 @@ pub struct RunFlags {
 }
 
 /// Inputs, wherever something is compiled.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct InputArgs {
     /// An input of the workflow; may be repeated
     #[arg(short, long = "input", value_name = "NAME=VALUE", value_parser = pair)]
@@ -65,12 +65,15 @@ pub struct InputArgs {
     /// A JSON or YAML file with inputs; `-i` goes over it
     #[arg(long, value_name = "FILE")]
     pub input_file: Option<PathBuf>,
+    /// Of org:FILE: superiors first say what their reports are to find out, instead of putting together what they found
+    #[arg(long)]
+    pub down: bool,
 }
 
 /// `convoke run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The file: a workflow, an execution or persona manifest, a team, a planner's output, a skill; or preset:NAME
+    /// The file: a workflow, an execution or persona manifest, a team, a planner's output, a skill; or preset:NAME, or org:FILE#DEPARTMENT
     pub file: PathBuf,
     /// Shared with `check` and `plan`.
     #[command(flatten)]
@@ -109,6 +112,12 @@ pub struct ResumeArgs {
     /// Go on with the workflow file as it is now; of `convoke goal`, with the budget that is configured now
     #[arg(long)]
     pub accept_changes: bool,
+    /// Do this task again, with what followed from it and nothing else that is finished; may be repeated
+    #[arg(long, value_name = "TASK", conflicts_with = "accept_changes")]
+    pub retry: Vec<String>,
+    /// With --retry: repeat scripts and tools that ran already, without asking
+    #[arg(long, requires = "retry")]
+    pub repeat_effects: bool,
     /// Shared with `run`.
     #[command(flatten)]
     pub flags: RunFlags,

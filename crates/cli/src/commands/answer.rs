@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::gate::{self, Given, Refused, Submission};
 use crate::given_plan;
+use crate::retrying::Again;
 use crate::stored::{self, NoQuestion, Stored};
 use convoke_failpoint::failpoint;
 use convoke_journal::{StateDir, live_owner};
@@ -54,6 +55,7 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     if let Err(refused) = sent {
         return Err(refusal(console, args, &run, &question.id.to_string(), &refused)?);
     }
+    crate::cluster::pass_on(&state, &run)?;
     let others =
         if args.alike { answer_alike(console, &state, &stored, (&question, &ask), &given)? } else { 0 };
     let answered = match others {
@@ -62,8 +64,12 @@ pub fn run(console: &Console, args: &AnswerArgs) -> Result<Exit, CommandFailure>
     };
     match live_owner(&state, &run)? {
         Some(holder) => console.conclude(&format!("{answered}; {holder} drives run {run}")),
+        None if crate::cluster::is_entered() && !args.resume => {
+            console.conclude(&format!("{answered}; run {run} goes on"));
+        }
         None if args.resume => {
-            let terms = Terms { accept: false, bounds: &GoalBounds::default(), flags: &args.flags };
+            let (bounds, again) = (&GoalBounds::default(), Again::default());
+            let terms = Terms { accept: false, bounds, again, flags: &args.flags };
             return resume::resume_run(console, state, &run, &terms);
         }
         None => {
@@ -105,6 +111,7 @@ fn answer_alike(
             Err(refused) => console.conclude(&refused.words(run, &gate)),
         }
     }
+    crate::cluster::pass_on(state, &stored.run)?;
     Ok(answered)
 }
 
@@ -123,7 +130,7 @@ pub(crate) fn hand_in(
     gate: &str,
     shown: Digest,
     given: &Given,
-    by: &str,
+    (by, origin): (&str, AnswerOrigin),
 ) -> Result<(), NotTaken> {
     let failed = |exit, words: String| NotTaken::Failed(CommandFailure::new(exit, words));
     let stored = Stored::open(state, &run.0).map_err(NotTaken::Failed)?;
@@ -150,7 +157,7 @@ pub(crate) fn hand_in(
     }
     let answer = gate::reply(&ask, given)
         .map_err(|why| failed(Exit::Refused, format!("this does not answer `{task}`: {why}")))?;
-    let from = stored::source(AnswerOrigin::Server);
+    let from = stored::source(origin);
     let sent = Submission { state, run, question: &question, shown: Some(shown), by, from }.send(answer);
     sent.map_err(|error| NotTaken::Failed(error.into()))?.map_err(NotTaken::Refused)
 }

@@ -27,7 +27,7 @@ pub fn run(console: &Console, args: &CheckArgs) -> Result<Exit, CommandFailure> 
     let config = args.answerer.over(&console.config);
     let mut all = Vec::new();
     for file in &args.files {
-        let subject = Subject::of(file, given.clone())?;
+        let subject = Subject::of(file, given.clone(), args.inputs.down)?;
         let compiled = subject.compile(&config, args.answerer.provider.as_deref())?;
         compiled.plan.as_ref().map_or(Ok(()), |plan| subject.refuse_inputs(plan))?;
         let room = require_room(console, &subject, &compiled);

@@ -74,7 +74,7 @@ fn as_run(args: &GoalArgs) -> RunArgs {
         explain: false,
         repeat_effects: false,
         file: goal_request::FILE.into(),
-        inputs: InputArgs { inputs: Vec::new(), input_file: None },
+        inputs: InputArgs { inputs: Vec::new(), input_file: None, down: false },
         metadata: vec![(convoke_model::GOAL.to_owned(), args.goal.clone())],
         dry_run: args.dry_run,
         print_manifest: false,

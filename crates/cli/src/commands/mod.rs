@@ -1,7 +1,7 @@
 //! One file per command.
 
 pub(crate) mod answer;
-mod attach;
+pub(crate) mod attach;
 pub(crate) mod capacity;
 mod check;
 mod events;
@@ -9,6 +9,10 @@ mod fork;
 mod goal;
 pub(crate) mod guide;
 mod instances;
+#[cfg(feature = "knowledge")]
+mod knowledge;
+#[cfg(feature = "knowledge")]
+mod org;
 pub(crate) mod plan;
 mod policy;
 mod presets;
@@ -28,7 +32,7 @@ mod work;
 mod workspaces;
 
 pub use storage::prune::conclusion as prune_conclusion;
-use storage::{export, import, prune, repair, runs, verify};
+use storage::{export, export_html, import, prune, repair, runs, verify};
 use telling::{export_otlp, follow, metrics};
 use time_travel::{diff, replay};
 use tooling::{complete, completions, config, config_keys, doctor, man, schema};
@@ -43,6 +47,13 @@ use crate::failure::CommandFailure;
 /// Does what was asked.
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     crate::caller::may_give(&cli.command)?;
+    let (console, session) = &crate::cluster::enter(&cli.command, console)?;
+    let ended = dispatch(cli, console);
+    session.leave(ended.is_ok());
+    ended
+}
+
+fn dispatch(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     match cli.command {
         Command::Run(args) => run::run(console, &args),
         Command::Goal(args) => goal::run(console, &args),
@@ -57,15 +68,17 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Capacity(args) => capacity::run(console, &args),
         Command::Instances(args) => instances::run(console, args.format),
         Command::Serve(args) => serve::run(console, &args),
+        Command::Top => crate::cockpit::run(console),
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
         Command::Diff(args) => diff::run(console, &args),
         Command::Replay(args) => replay::run(console, &args),
         Command::Verify(args) => verify::run(console, &args),
         Command::Repair(args) => repair::run(console, &args),
-        Command::Export(args) => match &args.otlp {
-            Some(url) => export_otlp::run(console, &args, url),
-            None => export::run(console, &args),
+        Command::Export(args) => match (&args.otlp, &args.html) {
+            (Some(url), _) => export_otlp::run(console, &args, url),
+            (None, Some(file)) => export_html::run(console, &args, file),
+            (None, None) => export::run(console, &args),
         },
         Command::Follow(args) => follow::run(console, &args),
         Command::Metrics(args) => metrics::run(console, &args),
@@ -73,6 +86,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Prune(args) => prune::run(console, &args),
         Command::Stop(args) => stop::run(console, &args),
         Command::Work(args) => work::run(console, &args),
+        Command::Worker(args) => crate::cluster::worker(console, &args),
+        Command::Cluster(command) => crate::cluster::command(console, &command),
         Command::Test(args) => test::run(console, &args),
         Command::Schema(args) => schema::run(console, args.of),
         Command::Project(args) => project::run(console, &args),
@@ -80,6 +95,10 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Presets(args) => presets::run(console, &args),
         Command::Policy(args) => policy::run(console, &args),
         Command::Prices(args) => prices::run(console, &args),
+        #[cfg(feature = "knowledge")]
+        Command::Org(args) => org::run(console, &args),
+        #[cfg(feature = "knowledge")]
+        Command::Knowledge(args) => knowledge::run(console, &args),
         Command::Doctor(args) => doctor::run(console, &args),
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Config(ConfigCommand::Keys(args)) => config_keys::keys(console, args.format),

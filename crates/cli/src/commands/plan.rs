@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Prints the plan.
 pub fn run(console: &Console, args: &PlanArgs) -> Result<Exit, CommandFailure> {
-    let subject = Subject::of(&args.file, inputs::given(&args.inputs)?)?;
+    let subject = Subject::of(&args.file, inputs::given(&args.inputs)?, args.inputs.down)?;
     let config = args.answerer.over(&console.config);
     let compiled = subject.compile(&config, args.answerer.provider.as_deref())?;
     let plan = compiling::accept(console, &subject.file, compiled, console.config.strict)?;

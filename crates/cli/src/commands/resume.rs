@@ -13,6 +13,7 @@ use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::goal_request;
+use crate::retrying::{self, Again};
 use crate::stored;
 use convoke_engine::{Changes, Start};
 use convoke_failpoint::failpoint;
@@ -30,9 +31,12 @@ pub fn run(console: &Console, args: &ResumeArgs) -> Result<Exit, CommandFailure>
     let state = stored::for_writing(console)?;
     let run = match &args.run {
         Some(name) => stored::find(&state, name)?,
+        // What is done again may have ended well.
+        None if !args.retry.is_empty() => stored::last_here(&state)?,
         None => newest_here(&state)?,
     };
-    let terms = Terms { accept: args.accept_changes, bounds: &args.bounds, flags: &args.flags };
+    let again = Again { tasks: &args.retry, repeat_effects: args.repeat_effects };
+    let terms = Terms { accept: args.accept_changes, bounds: &args.bounds, again, flags: &args.flags };
     resume_run(console, state, &run, &terms)
 }
 
@@ -42,6 +46,8 @@ pub struct Terms<'a> {
     pub accept: bool,
     /// How far a goal may go from here on. Stating it is accepting it.
     pub bounds: &'a GoalBounds,
+    /// What is done again though it has ended.
+    pub again: Again<'a>,
     /// What `run` takes too.
     pub flags: &'a RunFlags,
 }
@@ -135,6 +141,7 @@ pub fn resume_run(
     enter_folder(&started, run)?;
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
     let prompts_went = destinations::of(&before);
+    let retried = retrying::of(&journal, run, &before, &terms.again)?;
     let (mut plan, changed) = match terms.look(console, &started.file, &before)? {
         Current::Same(None) => (before, Changes::None),
         Current::Same(Some(now)) => (with_addresses_of(before, &now), Changes::None),
@@ -151,6 +158,13 @@ pub fn resume_run(
         Current::Changed(plan, difference) => {
             return Err(changes::refusal(&journal, run, before, &plan, &difference));
         }
+    };
+    let changed = match (retried, changed) {
+        (Some(_), Changes::Accept { .. }) => {
+            let words = "with other bounds a run goes on as a whole: --retry stands alone";
+            return Err(CommandFailure::new(Exit::Usage, words));
+        }
+        (retried, changed) => retried.unwrap_or(changed),
     };
     let cassette = cassette.or_as_started(&started.metadata);
     let model_override = flags.model.clone();
@@ -222,6 +236,9 @@ fn tell_differences(console: &Console, started: &RunStarted, prompts_went: &[Str
 
 /// Commands and files are found from the folder that the run was started in, so that is where it goes on.
 fn enter_folder(started: &RunStarted, run: &RunId) -> Result<(), CommandFailure> {
+    if crate::cluster::is_entered() && !Path::new(&started.folder).is_dir() {
+        return Ok(()); // it was started on another machine, and workers perform it
+    }
     std::env::set_current_dir(&started.folder).map_err(|error| {
         let words =
             format!("run `{run}` was started in `{}`, which cannot be entered: {error}", started.folder);

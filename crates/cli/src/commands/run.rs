@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// Checks everything that can be checked, then starts.
 pub fn run(console: &Console, args: &RunArgs) -> Result<Exit, CommandFailure> {
     let given = inputs::given(&args.inputs)?;
-    let subject = Subject::of(&args.file, given)?;
+    let subject = Subject::of(&args.file, given, args.inputs.down)?;
     begin(console, args, &subject)
 }
 

@@ -31,5 +31,6 @@ pub(crate) fn ask(state: &StateDir, run: &RunId, now: bool, by: String) -> Resul
     failpoint!("stop.before_send");
     Inbox::send(state, run, clock::now(), &Message::Stop { now, by })?;
     failpoint!("stop.sent");
+    crate::cluster::pass_on(state, run)?;
     Ok(format!("asked {holder} to stop run {run}"))
 }

@@ -64,6 +64,9 @@ const ENDS: &[&str] = &["succeeded", "partial", "failed", "skipped_all", "cancel
 /// What a person may be told of.
 const TOPICS: &[&str] = &["end", "gate", "budget", "stall", "failure", "paused"];
 
+/// What a receiver may be sent.
+const SIGNALS: &[&str] = &["traces", "metrics", "logs"];
+
 /// The longest time in seconds.
 const YEAR: f64 = 31_536_000.0;
 
@@ -80,6 +83,7 @@ pub const LEAST_DOLLARS: f64 = 1e-6;
 /// The keys, as dotted paths; `*` stands for a name that the user chooses.
 pub const KEYS: &[(&str, Kind)] = &[
     ("state_dir", Kind::Path),
+    ("state", Kind::Text),
     ("machine_concurrency", ATTEMPTS),
     ("lease_seconds", Kind::Within(1, 600)),
     ("disk_wait_seconds", Kind::Within(0, 86_400)),
@@ -98,6 +102,11 @@ pub const KEYS: &[(&str, Kind)] = &[
     ("telemetry.preset", Kind::OneOf(&["langfuse", "phoenix"])),
     ("telemetry.endpoint", Kind::Text),
     ("telemetry.headers.*", Kind::Text),
+    ("telemetry.signals", Kind::SomeOf(SIGNALS)),
+    ("telemetry.metrics.endpoint", Kind::Text),
+    ("telemetry.metrics.headers.*", Kind::Text),
+    ("telemetry.logs.endpoint", Kind::Text),
+    ("telemetry.logs.headers.*", Kind::Text),
     ("telemetry.contents", Kind::Switch),
     ("telemetry.service_name", Kind::Text),
     ("telemetry.attributes.*", Kind::Text),

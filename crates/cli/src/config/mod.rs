@@ -22,7 +22,7 @@ pub use discovery::project_root;
 pub use goal::{Approval, GoalSettings};
 pub use layer::{Entry, Layer, LayerError, Origin, Scalar};
 pub use price_list::path as price_list_path;
-pub use receivers::{Preset, Receivers, Telemetry, Topics, WebhookSettings};
+pub use receivers::{Apart, Preset, Receivers, Telemetry, Topics, WebhookSettings};
 pub use serving::Serving;
 
 use crate::args::{ColorChoice, Global};
@@ -50,6 +50,8 @@ pub const DEFAULTS: &str = include_str!("default.toml");
 pub struct Config {
     /// Where runs are kept.
     pub state_dir: PathBuf,
+    /// The address of the cluster on which runs are kept, if they are.
+    pub cluster: Option<String>,
     /// The most attempts at once on this machine.
     pub machine_concurrency: u32,
     /// How long a lease of what all processes share lasts without a heartbeat.
@@ -217,6 +219,7 @@ impl Config {
             let entry = Entry { key: "state_dir".into(), value: Scalar::Text(dir), origin: Origin::Default };
             values.shift_insert(0, "state_dir".into(), entry);
         }
+        let cluster = where_runs_are(&mut values);
         let values = Values(values);
         let providers = values.providers();
         let contradictions = contradictions::find(&values, &providers);
@@ -225,6 +228,7 @@ impl Config {
             return Err(ConfigError::Faults(faults));
         }
         Ok(Config {
+            cluster,
             state_dir: values.text("state_dir").expect("set above").into(),
             machine_concurrency: values.count("machine_concurrency").expect("it has a default"),
             lease: Duration::from_secs(values.number("lease_seconds").expect("it has a default")),
@@ -354,6 +358,9 @@ fn from_flags(flags: &Global) -> Layer {
         let text = Scalar::Text(dir.display().to_string());
         layer.push("state_dir", text, Origin::Flag("--state-dir"));
     }
+    if let Some(state) = &flags.state {
+        layer.push("state", Scalar::Text(state.clone()), Origin::Flag("--state"));
+    }
     if let Some(choice) = flags.color {
         let word = clap::ValueEnum::to_possible_value(&choice).expect("no variant is hidden");
         let text = Scalar::Text(word.get_name().to_owned());
@@ -363,6 +370,27 @@ fn from_flags(flags: &Global) -> Layer {
         layer.push("run.quiet", Scalar::Switch(true), Origin::Flag("--quiet"));
     }
     layer
+}
+
+/// `state` is a folder, which is `state_dir` then, or the address of a cluster. Of both keys the one that was said closer to the
+/// command is meant: a flag goes over the environment, that over files.
+fn where_runs_are(values: &mut IndexMap<String, Entry>) -> Option<String> {
+    let state = values.get("state")?.clone();
+    let rank = |origin: &Origin| match origin {
+        Origin::Flag(_) => 2,
+        Origin::Variable(_) => 1,
+        _ => 0,
+    };
+    let folder = values.get("state_dir").filter(|entry| entry.origin != Origin::Default);
+    if folder.is_some_and(|folder| rank(&folder.origin) > rank(&state.origin)) {
+        return None;
+    }
+    let Scalar::Text(text) = &state.value else { return None };
+    if text.starts_with("restate:") {
+        return Some(text.clone());
+    }
+    values.insert("state_dir".into(), Entry { key: "state_dir".into(), ..state });
+    None
 }
 
 fn color(word: Option<&str>) -> ColorChoice {

@@ -1,10 +1,11 @@
-//! Receivers elsewhere: of traces (`[telemetry]`) and of notices (`[notify.webhooks.*]`), as they are written.
+//! Receivers elsewhere: of traces, metrics and logs (`[telemetry]`) and of notices (`[notify.webhooks.*]`), as they are written.
 //!
 //! References to variables are looked up where something is sent. A project's file names receivers for the project's own runs, because
 //! whichever process runs delivers for all runs of a state folder.
 
 use super::{Entry, Origin, Scalar};
 use convoke_telemetry::notices::Topic;
+use convoke_telemetry::otlp::Signal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 /// Receivers of what happens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receivers {
-    /// Of traces.
+    /// Of traces, metrics and logs.
     pub telemetry: Option<Telemetry>,
     /// Of notices.
     pub webhooks: Vec<WebhookSettings>,
@@ -20,7 +21,7 @@ pub struct Receivers {
     pub stall: Duration,
 }
 
-/// A receiver of traces.
+/// Receivers of traces, metrics and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Telemetry {
     /// Whose it is, where that is known.
@@ -29,6 +30,10 @@ pub struct Telemetry {
     pub endpoint: Option<String>,
     /// What it wants to see.
     pub headers: Vec<(String, String)>,
+    /// What is sent there.
+    pub signals: Vec<Signal>,
+    /// Receivers of single signals, which get nothing else.
+    pub apart: Vec<Apart>,
     /// Whether prompts, answers, arguments and results are sent.
     pub contents: bool,
     /// What the traces are filed under.
@@ -39,13 +44,34 @@ pub struct Telemetry {
     pub below: Option<PathBuf>,
 }
 
-/// A well-known receiver.
+/// A receiver of one signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Apart {
+    /// What it gets.
+    pub signal: Signal,
+    /// Where it is.
+    pub endpoint: String,
+    /// What it wants to see: headers of another receiver may be secret.
+    pub headers: Vec<(String, String)>,
+}
+
+/// A well-known receiver. Both take traces and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
     /// Langfuse.
     Langfuse,
     /// Arize Phoenix.
     Phoenix,
+}
+
+impl Preset {
+    /// The word for it in a file.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Preset::Langfuse => "langfuse",
+            Preset::Phoenix => "phoenix",
+        }
+    }
 }
 
 /// A receiver of notices.
@@ -109,15 +135,29 @@ fn telemetry(table: &Table<'_>) -> Option<Telemetry> {
         _ => None,
     };
     let endpoint = table.text("endpoint").filter(|endpoint| !endpoint.is_empty());
-    (preset.is_some() || endpoint.is_some()).then(|| Telemetry {
+    let apart: Vec<_> =
+        [Signal::Metrics, Signal::Logs].into_iter().filter_map(|of| apart(of, table)).collect();
+    let has_one = preset.is_some() || endpoint.is_some();
+    let stated = table.list("signals");
+    let words = stated.unwrap_or_else(|| vec![Signal::Traces.word().to_owned()]);
+    let is_here = |signal: &Signal| has_one && apart.iter().all(|apart| apart.signal != *signal);
+    let signals = words.iter().filter_map(|word| Signal::from_word(word)).filter(is_here).collect();
+    (has_one || !apart.is_empty()).then(|| Telemetry {
         preset,
         endpoint,
         headers: table.texts("headers."),
+        signals,
+        apart,
         contents: table.switch("contents"),
         service_name: table.text("service_name").unwrap_or_else(|| "convoke".to_owned()),
         attributes: table.texts("attributes."),
         below: table.below(),
     })
+}
+
+fn apart(signal: Signal, table: &Table<'_>) -> Option<Apart> {
+    let endpoint = table.text(&format!("{}.endpoint", signal.word())).filter(|text| !text.is_empty())?;
+    Some(Apart { signal, endpoint, headers: table.texts(&format!("{}.headers.", signal.word())) })
 }
 
 fn webhook(name: &str, table: &Table<'_>) -> Option<WebhookSettings> {
@@ -224,6 +264,31 @@ mod tests {
         let project = of("/work/p/convoke.toml", text);
         assert_eq!(project.telemetry.unwrap().below, Some("/work/p".into()));
         assert_eq!(project.webhooks[0].below, Some("/work/p".into()));
+    }
+
+    #[test]
+    fn traces_alone_are_sent_unless_more_is_asked_for() {
+        let signals = |text: &str| {
+            let telemetry = of("/home/a/config.toml", text).telemetry.unwrap();
+            let apart: Vec<_> = telemetry.apart.iter().map(|apart| apart.signal).collect();
+            (telemetry.signals, apart)
+        };
+        assert_eq!(signals("telemetry.endpoint = 'http://h'"), (vec![Signal::Traces], vec![]));
+        let all = "telemetry.endpoint = 'http://h'\ntelemetry.signals = ['traces', 'metrics', 'logs']";
+        assert_eq!(signals(all), (Signal::ALL.to_vec(), vec![]));
+        let elsewhere = format!("{all}\ntelemetry.metrics.endpoint = 'http://m'");
+        assert_eq!(signals(&elsewhere), (vec![Signal::Traces, Signal::Logs], vec![Signal::Metrics]));
+        let only = "telemetry.logs.endpoint = 'http://l'\ntelemetry.signals = ['traces']";
+        assert_eq!(signals(only), (vec![], vec![Signal::Logs]), "traces have no receiver");
+    }
+
+    #[test]
+    fn headers_of_one_receiver_are_not_sent_to_another() {
+        let text = "telemetry.endpoint = 'http://h'\ntelemetry.headers.A = 'secret'\n\
+                    telemetry.metrics.endpoint = 'http://m'\ntelemetry.metrics.headers.B = 'other'";
+        let telemetry = of("/home/a/config.toml", text).telemetry.unwrap();
+        assert_eq!(telemetry.headers, [("A".to_owned(), "secret".to_owned())]);
+        assert_eq!(telemetry.apart[0].headers, [("B".to_owned(), "other".to_owned())]);
     }
 
     #[test]

@@ -15,14 +15,13 @@ use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_agent::redaction::{RedactedExecutor, RedactedProviders, Scrubber, Secret};
-use convoke_agent::{Attempts, Executor, Providers};
+use convoke_agent::{Attempts, Executor, Prover, Providers};
 use convoke_engine::{Limits, Stated};
 use convoke_model::{ProviderSettings, Stamped};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{Recording, Registry, Replay, preset};
 use convoke_sandbox::Ground;
-use convoke_tools::Rulebook;
-use convoke_tools::{Environment, Processes};
+use convoke_tools::{Environment, Inspector, Processes, Rulebook, Sandboxed};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +35,9 @@ pub struct Equipment {
     replay: Option<Arc<Replay>>,
     commands: Arc<Resolving>,
     tools: Tools,
+    /// Looks whether work is done that must be proven.
+    prover: Arc<dyn Prover>,
+    inspector: Arc<Inspector>,
     /// Credentials that must not come back in anything that is said.
     secrets: Vec<String>,
     /// What models are not to be sent.
@@ -58,6 +60,9 @@ impl Equipment {
         config: &Config,
     ) -> Result<Equipment, CommandFailure> {
         let (ground, rulebook) = (&config.sandbox, &config.rulebook);
+        if crate::cluster::is_entered() {
+            return Equipment::elsewhere(plan, cassette, config);
+        }
         require_servers(plan)?;
         let keys = Credentials::of(plan);
         if let CassetteMode::Replay(folder) = cassette {
@@ -65,6 +70,7 @@ impl Equipment {
             let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
             return Ok(Equipment {
                 providers,
+                prover: Arc::new(replay.prover()),
                 replay: Some(replay),
                 tools,
                 cassette_used: true,
@@ -86,7 +92,27 @@ impl Equipment {
         let Some(file) = recorded.transpose().map_err(cassette::refused)? else { return Ok(live) };
         let recording = Recording::new(live.providers, file, keys.scrubber());
         let tools = live.tools.recorded(&recording);
-        Ok(Equipment { providers: Arc::new(recording), tools, cassette_used: true, ..live })
+        let prover = Arc::new(recording.prover(live.prover));
+        Ok(Equipment { providers: Arc::new(recording), prover, tools, cassette_used: true, ..live })
+    }
+
+    /// What a plan needs in this process where others perform its attempts: nothing but that they can be named. Keys are looked for
+    /// where they are used.
+    fn elsewhere(plan: &Plan, cassette: &CassetteMode, config: &Config) -> Result<Equipment, CommandFailure> {
+        require_servers(plan)?;
+        for (step, provider) in providers(plan) {
+            if provider.name.is_empty() {
+                return Err(without_provider(step));
+            }
+            if !preset::is_known(&provider.name) {
+                return Err(with_unknown_provider(step, &provider.name));
+            }
+        }
+        let cassette_used = !matches!(cassette, CassetteMode::Off);
+        Ok(Equipment {
+            cassette_used,
+            ..Equipment::with(&Credentials::of(plan), &config.sandbox, &config.rulebook)
+        })
     }
 
     /// What attempts of another process's run need.
@@ -100,6 +126,7 @@ impl Equipment {
         let processes = Arc::new(Processes::new(environment.clone()));
         let commands = Arc::new(Resolving::new(processes.clone(), env::get));
         let registry = registry().with_children_on(environment.clone().into_variables(), ground.clone());
+        let inspector = Arc::new(inspector(environment.clone(), ground, rulebook));
         let (providers, tools) = (Arc::new(registry), Tools::with(keys, environment, rulebook.clone()));
         let (secrets, unsent) = (keys.values(), keys.secrets());
         Equipment {
@@ -108,6 +135,8 @@ impl Equipment {
             replay: None,
             commands,
             tools,
+            prover: inspector.clone(),
+            inspector,
             secrets,
             unsent,
             remark: None,
@@ -124,7 +153,15 @@ impl Equipment {
 
     /// Keeps places out of reach of the tools of our own: the engine's state.
     pub fn hide(&self, places: impl IntoIterator<Item = PathBuf>) {
+        let places: Vec<PathBuf> = places.into_iter().collect();
+        self.inspector.hide(places.clone());
         self.tools.hide(places);
+    }
+
+    /// Answers queries of agents over the graph of runs.
+    #[cfg(feature = "knowledge")]
+    pub fn ask_by(&self, graph: Arc<dyn convoke_tools::Graph>) {
+        self.tools.ask_by(graph);
     }
 
     /// What a person should know about it.
@@ -143,7 +180,7 @@ impl Equipment {
     pub fn executor(&self) -> Arc<dyn Executor> {
         let (commands, toolbox) = (self.commands.clone(), self.tools.toolbox());
         let providers = RedactedProviders::over(self.providers.clone(), self.unsent.clone());
-        let attempts = Attempts::new(providers, commands, toolbox, programs());
+        let attempts = Attempts::new(providers, commands, toolbox, programs()).proving(self.prover.clone());
         let executor =
             RedactedExecutor::over(Arc::new(attempts), Scrubber::new(self.secrets.iter().cloned()));
         match &self.unconfined {
@@ -194,6 +231,15 @@ impl Equipment {
         }
         Ok(())
     }
+}
+
+/// Looks at work as the person's own configuration has commands confined.
+fn inspector(environment: Environment, ground: &Ground, rulebook: &Rulebook) -> Inspector {
+    // A run works where it was started; a folder that is gone is told of when it is looked into.
+    let folder = std::env::current_dir().unwrap_or_default();
+    let shell = Sandboxed::new(environment).on(ground.clone());
+    Inspector::new(folder, Arc::new(shell), Arc::new(convoke_plan::template::holds_for_output))
+        .under(rulebook.clone())
 }
 
 /// A file that relies on the servers of a calling workflow cannot start by itself.

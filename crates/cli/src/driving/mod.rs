@@ -14,6 +14,8 @@ pub mod machine_capacity;
 mod network;
 pub mod programs;
 pub mod project;
+#[cfg(feature = "knowledge")]
+pub mod queries;
 pub mod resources;
 mod run_context;
 mod saying;
@@ -30,6 +32,7 @@ pub use spending::{admission, prices};
 
 use crate::args::RunFlags;
 use crate::clock;
+use crate::cluster;
 use crate::console::Console;
 use crate::detaching;
 use crate::exit::Exit;
@@ -68,6 +71,8 @@ pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use host::Host;
 pub use network::{network, network_remark};
 pub use run_context::texts;
+#[cfg(feature = "cluster")]
+pub use run_context::{cluster_options, settings};
 
 /// A run that is ready to be driven.
 pub struct Drive<'a> {
@@ -111,6 +116,9 @@ impl Drive<'_> {
         console.config.left_out.iter().for_each(|remark| console.warn(remark));
         self.equipment.unconfined().iter().for_each(|words| console.warn(words));
         limit_remark(&console.config, flags, &self.plan).iter().for_each(|remark| console.warn(remark));
+        if cluster::is_entered() {
+            return cluster::drive(self);
+        }
         let (state, run) = (self.state.clone(), self.journal.run().clone());
         // What is played back was told of when it happened.
         let followings = if self.equipment.is_replay() {
@@ -164,6 +172,8 @@ impl Drive<'_> {
         };
         equipment.record_commands(survivors::folder(&state, run));
         equipment.hide([state.path().to_owned()]);
+        #[cfg(feature = "knowledge")]
+        equipment.ask_by(Arc::new(queries::RunGraph { state: state.clone(), run: run.clone() }));
         let projects = project::of_run(console, &plan, run)?;
         let options = context.options();
         let capacity = context.capacity(&options)?;

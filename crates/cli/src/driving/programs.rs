@@ -23,7 +23,7 @@ pub fn programs() -> Arc<dyn Programs> {
 }
 
 /// The binary that runs now. Its path may lead to a newer one since it was started, which speaks otherwise.
-fn own_binary() -> Option<PathBuf> {
+pub(crate) fn own_binary() -> Option<PathBuf> {
     let running = Path::new("/proc/self/exe");
     if running.exists() { Some(running.to_owned()) } else { std::env::current_exe().ok() }
 }

@@ -81,35 +81,70 @@ impl RunContext<'_> {
     }
 
     pub fn options(&self) -> Options {
-        let owner = stored::ourselves();
-        // A detached run waits for a person that attaches to it or answers from elsewhere.
-        let detached = self.console.detached.is_some() && !self.flags.no_interactive;
-        let interactive = self.manner().is_some() || detached;
-        let max_concurrency = run_limit(&self.console.config, self.flags, self.plan);
-        let mut limits =
-            machine_capacity::as_set(shared_limits(&self.console.config, max_concurrency), self.state);
-        let known = LearnedStatistics::load(self.state);
-        (limits.learned, limits.durations) = (known.services, known.durations);
-        let stated = self.flags.max_concurrency.or(self.console.config.max_concurrency);
-        limits.follows_machine = stated.or(self.plan.root().limits.max_concurrency).is_none();
-        bound_breaker(&mut limits, self.plan.root().limits.breaker_failures);
-        if self.equipment.is_replay() {
-            // A replay calls no service and starts no process.
-            limits.machine = None;
-            limits.asks_nobody = true;
-        }
-        let patience = self.console.config.disk_wait;
-        Options { max_concurrency, interactive, patience, pid: owner.pid, host: owner.host, limits }
+        let replays = self.equipment.is_replay();
+        options(self.console, self.state, self.plan, self.flags, (self.manner().is_some(), replays))
     }
 
     /// How gates are answered here, if they are.
     fn manner(&self) -> Option<Manner> {
-        match self.flags.skip_gates {
-            // A new run skips its gates by itself; a resumed one was perhaps started without the flag.
-            true => self.resumed.then_some(Manner::FirstOption),
-            false => (gate::is_attended() && !self.flags.no_interactive).then_some(Manner::Terminal),
-        }
+        manner(self.flags, self.resumed)
     }
+}
+
+/// How a run is driven here.
+fn options(
+    console: &Console,
+    state: &StateDir,
+    plan: &Plan,
+    flags: &RunFlags,
+    (is_answered, replays): (bool, bool),
+) -> Options {
+    let owner = stored::ourselves();
+    // A detached run waits for a person that attaches to it or answers from elsewhere.
+    let detached = console.detached.is_some() && !flags.no_interactive;
+    let interactive = is_answered || detached;
+    let max_concurrency = run_limit(&console.config, flags, plan);
+    let mut limits = machine_capacity::as_set(shared_limits(&console.config, max_concurrency), state);
+    let known = LearnedStatistics::load(state);
+    (limits.learned, limits.durations) = (known.services, known.durations);
+    let stated = flags.max_concurrency.or(console.config.max_concurrency);
+    limits.follows_machine = stated.or(plan.root().limits.max_concurrency).is_none();
+    bound_breaker(&mut limits, plan.root().limits.breaker_failures);
+    if replays {
+        // A replay calls no service and starts no process.
+        limits.machine = None;
+        limits.asks_nobody = true;
+    }
+    let patience = console.config.disk_wait;
+    Options { max_concurrency, interactive, patience, pid: owner.pid, host: owner.host, limits }
+}
+
+/// How gates are answered here, if they are.
+fn manner(flags: &RunFlags, resumed: bool) -> Option<Manner> {
+    match flags.skip_gates {
+        // A new run skips its gates by itself; a resumed one was perhaps started without the flag.
+        true => resumed.then_some(Manner::FirstOption),
+        false => (gate::is_attended() && !flags.no_interactive).then_some(Manner::Terminal),
+    }
+}
+
+/// How a cluster is to drive a run that this process watches, and how gates are answered here.
+#[cfg(feature = "cluster")]
+pub fn cluster_options(
+    console: &Console,
+    state: &StateDir,
+    plan: &Plan,
+    flags: &RunFlags,
+    resumed: bool,
+) -> (Options, Option<Manner>) {
+    let manner = manner(flags, resumed);
+    (options(console, state, plan, flags, (manner.is_some(), false)), manner)
+}
+
+/// The settings of a plan's providers and servers, for processes without the plan: references, no values.
+#[cfg(feature = "cluster")]
+pub fn settings(plan: &Plan) -> convoke_model::JsonText {
+    convoke_model::JsonText::of(&super::credentials::Credentials::of(plan).run_settings())
 }
 
 /// What a workflow says about the breaker goes over the configuration.

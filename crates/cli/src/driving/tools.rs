@@ -57,6 +57,14 @@ impl Tools {
         }
     }
 
+    /// Answers queries over the graph of runs by this.
+    #[cfg(feature = "knowledge")]
+    pub fn ask_by(&self, graph: Arc<dyn convoke_tools::Graph>) {
+        if let Some(hands) = &self.hands {
+            hands.ask_by(graph);
+        }
+    }
+
     /// What lists and calls them.
     pub fn toolbox(&self) -> Arc<dyn Toolbox> {
         self.toolbox.clone()

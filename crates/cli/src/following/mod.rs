@@ -5,23 +5,23 @@
 //! within [`AT_THE_END`] of its run, whatever a receiver does.
 
 mod prompts;
-mod traces;
+mod signals;
 mod webhooks;
 
 pub use prompts::StoredPrompts;
-pub use traces::{traced, traces_to};
+pub use signals::{receiver_at, traced};
 
 use crate::config::Config;
 use crate::console::Console;
 use crate::driving::network;
 use crate::env;
-use convoke_follow::{Following, Since};
+use convoke_follow::{Error, Following, Since};
 use convoke_journal::{Reader, StateDir};
 use convoke_model::reference::expand;
 use convoke_model::{Event, RunId};
 use convoke_providers::Clients;
 use convoke_telemetry::notices::Webhook;
-use convoke_telemetry::otlp::{Traces, Wanted};
+use convoke_telemetry::otlp::{Logs, Metrics, Receiver as OfSignal, Signal, Traces, Wanted};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +35,8 @@ pub struct Followings(Vec<Following>);
 
 /// A receiver, ready to be followed for.
 pub enum Receiver {
-    /// Of traces.
-    Traces(Traces),
+    /// Of traces, of metrics or of logs.
+    Signal(Signal, OfSignal),
     /// Of notices.
     Webhook(Webhook),
 }
@@ -48,12 +48,7 @@ pub fn spawn(console: &Console, state: &StateDir) -> Followings {
     let mut followings = Vec::new();
     for (label, receiver) in receivers(&console.config, state) {
         let started = receiver.and_then(|receiver| {
-            let (state, label) = (state.clone(), label.clone());
-            let started = match receiver {
-                Receiver::Traces(traces) => Following::start(state, label, since, move || traces.clone()),
-                Receiver::Webhook(hook) => Following::start(state, label, since, move || hook.clone()),
-            };
-            started.map_err(|error| error.to_string())
+            start(receiver, state.clone(), label.clone(), since).map_err(|error| error.to_string())
         });
         match started {
             Ok(following) => followings.push(following),
@@ -63,27 +58,36 @@ pub fn spawn(console: &Console, state: &StateDir) -> Followings {
     Followings(followings)
 }
 
+fn start(receiver: Receiver, state: StateDir, label: String, since: Since) -> Result<Following, Error> {
+    let counted = state.clone();
+    match receiver {
+        Receiver::Signal(Signal::Traces, to) => {
+            Following::start(state, label, since, move || Traces(to.clone()))
+        }
+        Receiver::Signal(Signal::Metrics, to) => {
+            Following::start(state, label, since, move || Metrics::new(to.clone(), &counted))
+        }
+        Receiver::Signal(Signal::Logs, to) => Following::start(state, label, since, move || Logs(to.clone())),
+        Receiver::Webhook(hook) => Following::start(state, label, since, move || hook.clone()),
+    }
+}
+
 impl Followings {
     /// Delivers what is there, within a time for all of them together.
     pub fn stop(self, within: Duration) {
-        let end = std::time::Instant::now() + within;
-        for following in self.0 {
-            following.stop(end.saturating_duration_since(std::time::Instant::now()));
-        }
+        Following::stop_all(self.0, within);
     }
 }
 
 /// Every receiver with its label, or why it cannot be one.
 pub fn receivers(config: &Config, state: &StateDir) -> Vec<(String, Result<Receiver, String>)> {
-    let traces =
-        config.receivers.telemetry.iter().map(|telemetry| {
-            ("telemetry".to_owned(), traces::receiver(telemetry, state).map(Receiver::Traces))
-        });
+    let telemetry = config.receivers.telemetry.iter();
+    let signals = telemetry.flat_map(|telemetry| signals::receivers(telemetry, state));
     let webhooks = config.receivers.webhooks.iter().map(|hook| {
         let receiver = webhooks::receiver(hook, config.receivers.stall).map(Receiver::Webhook);
         (format!("notify.webhooks.{}", hook.name), receiver)
     });
-    traces.chain(webhooks).collect()
+    signals.chain(webhooks).collect()
 }
 
 /// The client of this process's network, which follows no redirect.

@@ -113,7 +113,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("i.json");
         std::fs::write(&path, "{\"a\": 1, \"b\": 2}").unwrap();
-        let args = InputArgs { inputs: vec![("a".into(), "x".into())], input_file: Some(path) };
+        let args = InputArgs { inputs: vec![("a".into(), "x".into())], input_file: Some(path), down: false };
         let all = given(&args).unwrap();
         let expected = [
             ("a".to_owned(), GivenInput::Text("x".to_owned())),

@@ -60,7 +60,11 @@ impl Console {
     /// comes before the run's folder is entered.
     pub fn for_folder(&self, folder: &Path) -> Result<Console, CommandFailure> {
         let config = Config::load(&self.flags, folder)?;
-        let config = Config { state_dir: self.config.state_dir.clone(), ..config };
+        let config = Config {
+            state_dir: self.config.state_dir.clone(),
+            cluster: self.config.cluster.clone(),
+            ..config
+        };
         Ok(Console { config, ..self.clone() })
     }
 

@@ -6,6 +6,7 @@
 use crate::{clock, diagnostics};
 use convoke_model::{RunId, Stamped};
 use convoke_plan::diagnostic::{Diagnostic, Severity};
+use convoke_telemetry::records::fields;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,28 +56,15 @@ const BEGINNING: &str = "{\"time\":";
 
 /// An event as a record, with the words for people where it has some.
 pub fn event(run: &RunId, stamped: &Stamped, words: Option<String>) -> String {
-    let event = serde_json::to_value(&stamped.event).unwrap_or_default();
-    let (name, fields) = match event {
-        Value::Object(object) => object.into_iter().next().unwrap_or_default(),
-        Value::String(name) => (name, Value::Null),
-        _ => Default::default(),
-    };
-    let level = if name.ends_with("failed") { "warn" } else { "info" };
+    let of = fields(&stamped.event);
+    let level = if of.name.ends_with("failed") { "warn" } else { "info" };
     let mut record = Map::new();
     record.insert("time".to_owned(), stamped.at.rfc3339().into());
     record.insert("level".to_owned(), level.into());
     record.insert("run".to_owned(), (*run.0).into());
     record.insert("seq".to_owned(), stamped.seq.into());
-    record.insert("event".to_owned(), name.into());
-    for key in ["task", "attempt", "status", "tool", "ms", "usage"] {
-        let value = fields.get(key).filter(|value| !value.is_null());
-        record.extend(value.map(|value| (key.to_owned(), value.clone())));
-    }
-    for key in ["class", "reason"] {
-        let value =
-            fields.get("failure").and_then(|failure| failure.get(key)).filter(|value| !value.is_null());
-        record.extend(value.map(|value| (key.to_owned(), value.clone())));
-    }
+    record.insert("event".to_owned(), of.name.into());
+    record.extend(of.values.into_iter().map(|(field, value)| (field.to_owned(), value)));
     record.extend(words.map(|words| ("message".to_owned(), words.into())));
     Value::Object(record).to_string()
 }

@@ -16,11 +16,12 @@ use crate::gate::Given;
 use crate::stored::Stored;
 use crate::subject::Subject;
 use convoke_journal::{Error as JournalError, Reader, StateDir};
-use convoke_model::{Event, RunId, TaskId};
+use convoke_model::{AnswerOrigin, Event, RunId, TaskId};
 use convoke_plan::Plan;
 use convoke_plan::view::estimate;
 use convoke_server::{
-    Answering, Finding, Host, Launch, Refusal, RefusalKind, Subject as Asked, WorkflowFile,
+    Answering, Finding, Host, Launch, Refusal, RefusalKind, SparqlAnswer, Subject as Asked, TakePrompt,
+    WorkflowFile,
 };
 use convoke_telemetry::spans::Prompts;
 use serde_json::{Map, Value, json};
@@ -44,6 +45,10 @@ impl Host for CommandHost {
                 let place = files::allowed(&self.folders, file)?;
                 self.refuse_mistakes(&place)?;
                 launching::run(&self.state, &place, inputs, options, by)
+            }
+            Launch::Retry { run, task, repeat_effects } => {
+                self.exists(run)?;
+                launching::retry(&self.state, run, task, *repeat_effects)
             }
             Launch::Resume { run, options } => {
                 self.exists(run)?;
@@ -92,7 +97,11 @@ impl Host for CommandHost {
         show::prompt::rendered(&self.state, &stored, task)
     }
 
-    fn prompts(&self, run: &RunId, take: &mut dyn FnMut(u64, &TaskId, &str) -> bool) {
+    fn sparql(&self, query: &str, accept: &str) -> Result<SparqlAnswer, Refusal> {
+        super::sparql::answer(&self.state, query, accept)
+    }
+
+    fn prompts(&self, run: &RunId, take: &mut TakePrompt<'_>) {
         let Ok(reader) = Reader::open(&self.state, run) else { return };
         let mut prompts = StoredPrompts::new(&self.state, run);
         let read = reader.read_while(1, &mut |stamped| {
@@ -103,9 +112,9 @@ impl Host for CommandHost {
                 _ => None,
             };
             let goes_on = asked.is_none_or(|(task, said)| {
-                let text =
-                    [said.system, Some(said.prompt)].into_iter().flatten().collect::<Vec<_>>().join("\n");
-                take(stamped.seq, task, &text)
+                let system = said.system.map(|system| ("system", system));
+                let parts: Vec<_> = system.into_iter().chain([("prompt", said.prompt)]).collect();
+                take(stamped.seq, task, &parts)
             });
             prompts.take(&stamped);
             goes_on
@@ -123,13 +132,15 @@ impl Host for CommandHost {
             abort: answering.given.abort,
         };
         let Answering { run, question, shown, by, .. } = answering;
-        answer::hand_in(&self.state, run, question, *shown, &given, by).map_err(|why| match why {
-            NotTaken::Refused(refused) => {
-                let words = refused.words(run, question);
-                Refusal::new(RefusalKind::Conflict, refused.code(), words)
-            }
-            NotTaken::Failed(failure) => refusal(failure),
-        })
+        answer::hand_in(&self.state, run, question, *shown, &given, (*by, AnswerOrigin::Server)).map_err(
+            |why| match why {
+                NotTaken::Refused(refused) => {
+                    let words = refused.words(run, question);
+                    Refusal::new(RefusalKind::Conflict, refused.code(), words)
+                }
+                NotTaken::Failed(failure) => refusal(failure),
+            },
+        )
     }
 
     fn stop(&self, run: &RunId, now: bool, by: &str) -> Result<String, Refusal> {
@@ -137,10 +148,15 @@ impl Host for CommandHost {
         stop::ask(&self.state, run, now, by.to_owned()).map_err(refusal)
     }
 
-    fn guide(&self, run: &RunId, text: &str, by: &str) -> Result<(), Refusal> {
+    fn guide(&self, run: &RunId, task: Option<&TaskId>, text: &str, by: &str) -> Result<(), Refusal> {
         self.exists(run)?;
         let stored = Stored::open(&self.state, &run.0).map_err(refusal)?;
-        guide::say(&self.state, &stored, text.to_owned(), by.to_owned()).map_err(refusal)
+        let (text, by) = (text.to_owned(), by.to_owned());
+        let said = match task {
+            None => guide::say(&self.state, &stored, text, by),
+            Some(task) => guide::say_to_task(&self.state, &stored, task, text, by),
+        };
+        said.map_err(refusal)
     }
 
     fn set_limit(&self, name: &str, value: u32, by: &str) -> Result<u32, Refusal> {
@@ -163,7 +179,7 @@ impl CommandHost {
             Asked::File(file) => {
                 let place = files::allowed(&self.folders, file)?;
                 let console = self.console.for_folder(&place.folder).map_err(refusal)?;
-                Ok((Subject::of(&place.path, Vec::new()).map_err(refusal)?, console))
+                Ok((Subject::of(&place.path, Vec::new(), false).map_err(refusal)?, console))
             }
             Asked::Text(text) => {
                 let name = format!("text-{}.yaml", clock::now().0);
@@ -175,7 +191,7 @@ impl CommandHost {
     /// What is wrong with a file is told with its places, which the words of a process would not have.
     fn refuse_mistakes(&self, place: &files::Place) -> Result<(), Refusal> {
         let console = self.console.for_folder(&place.folder).map_err(refusal)?;
-        let subject = Subject::of(&place.path, Vec::new()).map_err(refusal)?;
+        let subject = Subject::of(&place.path, Vec::new(), false).map_err(refusal)?;
         let compiled = subject.compile(&console.config, None).map_err(refusal)?;
         let tally = Tally::of(&compiled.diagnostics);
         if !tally.refuses(console.config.strict) {

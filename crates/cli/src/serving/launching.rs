@@ -9,7 +9,7 @@ use crate::detaching::READY;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_journal::StateDir;
-use convoke_model::RunId;
+use convoke_model::{RunId, TaskId};
 use convoke_server::{Refusal, RefusalKind, StartOptions};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -47,6 +47,19 @@ pub(super) fn resume(state: &StateDir, run: &RunId, options: &StartOptions) -> R
     // Refused by the process itself, where the run is none of `convoke goal`.
     words.extend(options.budget.map(|dollars| OsString::from(format!("--budget={dollars}"))));
     words.extend(flags(options));
+    words.extend([OsString::from("--"), OsString::from(&*run.0)]);
+    start(state, None, words)
+}
+
+/// Goes on with a run so that a task is done again.
+pub(super) fn retry(
+    state: &StateDir,
+    run: &RunId,
+    task: &TaskId,
+    repeat_effects: bool,
+) -> Result<RunId, Refusal> {
+    let mut words = vec![OsString::from("resume"), format!("--retry={task}").into()];
+    words.extend(repeat_effects.then(|| OsString::from("--repeat-effects")));
     words.extend([OsString::from("--"), OsString::from(&*run.0)]);
     start(state, None, words)
 }

@@ -6,6 +6,11 @@ mod host;
 mod launching;
 mod numbers;
 mod opening;
+#[cfg(feature = "knowledge")]
+mod sparql;
+#[cfg(not(feature = "knowledge"))]
+#[path = "no_sparql.rs"]
+mod sparql;
 
 pub use beside::Beside;
 pub use host::CommandHost;

@@ -22,21 +22,26 @@ impl<const N: usize> Columns<N> {
 
     /// The text, without what is left over at the ends of lines.
     pub fn text(&self) -> String {
-        let mut widths = [0; N];
-        for row in &self.rows {
-            widths.iter_mut().zip(row).for_each(|(widest, cell)| *widest = width(cell).max(*widest));
-        }
-        let mut text = String::with_capacity(self.rows.len() * (widths.iter().sum::<usize>() + 2 * N));
-        for row in &self.rows {
-            for (cell, widest) in row.iter().zip(widths) {
-                let room = widest - width(cell) + 1;
-                write!(text, " {cell}{:room$}", "").expect("text takes text");
-            }
-            text.truncate(text.trim_end_matches(' ').len());
-            text.push('\n');
-        }
-        text
+        aligned(&self.rows)
     }
+}
+
+/// Rows in columns, heads first, where their number is not known before.
+pub fn aligned<R: AsRef<[String]>>(rows: &[R]) -> String {
+    let mut widths = vec![0; rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0)];
+    for row in rows {
+        widths.iter_mut().zip(row.as_ref()).for_each(|(widest, cell)| *widest = width(cell).max(*widest));
+    }
+    let mut text = String::with_capacity(rows.len() * (widths.iter().sum::<usize>() + 2 * widths.len()));
+    for row in rows {
+        for (cell, widest) in row.as_ref().iter().zip(&widths) {
+            let room = widest - width(cell) + 1;
+            write!(text, " {cell}{:room$}", "").expect("text takes text");
+        }
+        text.truncate(text.trim_end_matches(' ').len());
+        text.push('\n');
+    }
+    text
 }
 
 fn width(cell: &str) -> usize {

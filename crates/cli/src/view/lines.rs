@@ -53,6 +53,9 @@ pub fn line(state: &State, stamped: &Stamped, paint: Paint) -> Option<String> {
             format!("{}: {} ({})", name(&decided.task), decided.chosen, decided.reason)
         }
         Event::Guided { text, by } => format!("guidance of {by}: {}", format::first_line(text)),
+        Event::TaskGuided { task, text, by } => {
+            format!("guidance of {by} for {task}: {}", format::first_line(text))
+        }
         Event::Announced { task, kind, .. } => format!("{} announces {kind}", name(task)),
         Event::OutputsMissed { task, missing } => {
             format!("{} does without {}", name(task), format::plural(missing.len() as u64, "output"))

@@ -6,7 +6,7 @@ use crate::json_log;
 use crate::view::{grown, line};
 use convoke_journal::Blocked;
 use convoke_model::{Event, Failure, JsonText, Payload, RunId, Stamped, TaskId};
-use convoke_view::{Doing, State};
+use convoke_view::{Doing, Said, State};
 use convoke_view::{Gates, Question};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub enum Update {
     Blocked(Option<Blocked>),
     /// What a task is doing at this moment; shown and forgotten.
     Doing(Doing),
+    /// What all tasks are doing at this moment, in place of what was known: the run is driven elsewhere.
+    Said(Vec<Said>),
     /// The process lets go of the run: no person is asked any more. Words to be printed among the events.
     Leaving(String),
 }
@@ -131,6 +133,7 @@ impl EventFeed {
             }
             Update::Blocked(on) => self.state.blocked = on,
             Update::Doing(doing) => self.state.activity.take(doing),
+            Update::Said(said) => self.state.activity.replace(said),
             // History is read while new events come in, so some may be known already.
             Update::Events(batch) => {
                 let known = batch.partition_point(|stamped| stamped.seq <= self.seen);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// All of them.
 pub fn all() -> Vec<fn() -> Scenario> {
-    vec![stop, interrupt, approve_and_guide, detach, prune, repair, accept_changes]
+    vec![stop, interrupt, approve_and_guide, guide_task, detach, prune, repair, accept_changes]
 }
 
 /// A scenario whose models call for no effects.
@@ -125,17 +125,49 @@ fn detach() -> Scenario {
             if let Some(run) = said.stdout.trim().lines().next().filter(|_| said.code == Some(0)) {
                 assert_eq!(driver.newest().as_deref(), Some(run), "{}: a name is that of a run", driver.name);
             }
-            until(&format!("{}: it ends", driver.name), || {
-                let state = convoke_journal::StateDir::for_reading(driver.world.state());
-                let runs = state.runs().expect("runs can be listed");
-                driver.look()
-                    || !driver.died.is_empty()
-                    || runs.iter().any(|run| has_ended(&driver.world, &driver.name, run))
-                    || runs.is_empty()
-            });
+            await_end(driver);
             driver.drive_to_its_end(&["run", "w.yaml"]).json()
         },
     )
+}
+
+/// An agent that a person speaks to while it is at work, in a run that outlives its terminal.
+fn guide_task() -> Scenario {
+    scenario(
+        "detach-guide",
+        || {
+            let world = World::with_workflow(LISTENS);
+            world.write("replies.yaml", "writer: {say: about the sea, delay_ms: 600}");
+            world
+        },
+        |driver| {
+            let said = driver.convoke(&["run", "w.yaml", "--detach"]);
+            if let Some(run) = said.stdout.trim().lines().next().filter(|_| said.code == Some(0)) {
+                // It says the same whether it hears this in time or not; a message that may have been sent is not sent again.
+                driver.convoke(&["guide", run, "--task", "writer", "be brief"]);
+            }
+            await_end(driver);
+            driver.drive_to_its_end(&["run", "w.yaml"]).json()
+        },
+    )
+}
+
+const LISTENS: &str = "
+workflow: {name: w, entry_point: writer, runtime: {provider: {name: scripted, file: replies.yaml}}}
+agents: [{name: writer, prompt: Write about the sea.}]
+output: {text: '{{ writer.output.result }}'}
+";
+
+/// Waits until the run in the background has ended, or its process has died.
+fn await_end(driver: &mut Driver) {
+    until(&format!("{}: it ends", driver.name), || {
+        let state = convoke_journal::StateDir::for_reading(driver.world.state());
+        let runs = state.runs().expect("runs can be listed");
+        driver.look()
+            || !driver.died.is_empty()
+            || runs.iter().any(|run| has_ended(&driver.world, &driver.name, run))
+            || runs.is_empty()
+    });
 }
 
 fn has_ended(world: &World, name: &str, run: &convoke_model::RunId) -> bool {

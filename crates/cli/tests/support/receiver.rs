@@ -1,7 +1,11 @@
 //! A receiver of traces and webhooks on the loopback, which answers as it is told and remembers what it has taken.
 
 use flate2::read::GzDecoder;
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -99,16 +103,56 @@ impl Receiver {
 
     /// The spans that were taken: id and name, as often as they came.
     pub fn spans(&self) -> Vec<(Vec<u8>, String)> {
-        let requests = self.taken().into_iter().map(|taken| spans(&taken.body));
+        let requests = self.taken_at("/v1/traces").into_iter().map(|taken| spans(&taken.body));
         requests.flatten().map(|span| (span.span_id, span.name)).collect()
     }
+
+    /// The log records that were taken: id and name, as often as they came.
+    pub fn records(&self) -> Vec<(String, String)> {
+        let requests = self.taken_at("/v1/logs").into_iter().map(|taken| {
+            let request: ExportLogsServiceRequest = unpacked(&taken.body);
+            let scopes = request.resource_logs.into_iter().flat_map(|resource| resource.scope_logs);
+            scopes.flat_map(|scope| scope.log_records)
+        });
+        let named = requests.flatten().map(|record| {
+            let id = record.attributes.iter().find(|pair| pair.key == "log.record.uid");
+            let id = id.and_then(|pair| pair.value.as_ref()).and_then(|value| value.value.clone());
+            let Some(Value::StringValue(id)) = id else { panic!("a record has an id: {record:?}") };
+            (id, record.event_name)
+        });
+        named.collect()
+    }
+
+    /// How many values a histogram had over all its series, each time that it came.
+    pub fn counts(&self, instrument: &str) -> Vec<u64> {
+        let requests = self.taken_at("/v1/metrics").into_iter().map(|taken| {
+            let request: ExportMetricsServiceRequest = unpacked(&taken.body);
+            let scopes = request.resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
+            let named = scopes.flat_map(|scope| scope.metrics).find(|metric| metric.name == instrument);
+            match named.and_then(|metric| metric.data) {
+                Some(Data::Histogram(histogram)) => {
+                    histogram.data_points.iter().map(|point| point.count).sum()
+                }
+                other => panic!("`{instrument}` is a histogram: {other:?}"),
+            }
+        });
+        requests.collect()
+    }
+
+    fn taken_at(&self, path: &str) -> Vec<Taken> {
+        self.taken().into_iter().filter(|taken| taken.path == path).collect()
+    }
+}
+
+fn unpacked<M: prost::Message + Default>(body: &[u8]) -> M {
+    let mut bytes = Vec::new();
+    GzDecoder::new(body).read_to_end(&mut bytes).expect("it is compressed");
+    M::decode(&*bytes).expect("it is a request")
 }
 
 /// The spans of a request.
 pub fn spans(body: &[u8]) -> Vec<opentelemetry_proto::tonic::trace::v1::Span> {
-    let mut bytes = Vec::new();
-    GzDecoder::new(body).read_to_end(&mut bytes).expect("it is compressed");
-    let request: ExportTraceServiceRequest = prost::Message::decode(&*bytes).expect("it is a request");
+    let request: ExportTraceServiceRequest = unpacked(body);
     let scopes = request.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
     scopes.flat_map(|scope| scope.spans).collect()
 }

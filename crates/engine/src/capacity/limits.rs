@@ -6,10 +6,11 @@ use crate::capacity::durations::Durations;
 use convoke_govern::{BreakerRules, Learned};
 use convoke_model::Budget;
 use convoke_schedule::ConfiguredBudgets;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Everything that is limited besides what a workflow says about itself.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Attempts at once of all processes, and where that limit comes from. `None`: this process takes no part in sharing.
     pub machine: Option<Stated>,
@@ -38,9 +39,11 @@ pub struct Limits {
     pub seed: u64,
     /// A run has as many attempts at once as the machine may have, also when that is changed.
     pub follows_machine: bool,
-    /// What earlier runs have learned about services.
+    /// What earlier runs have learned about services. Of one machine, like the next.
+    #[serde(skip)]
     pub learned: Learned,
     /// How long steps have taken in earlier runs.
+    #[serde(skip)]
     pub durations: Durations,
 }
 
@@ -54,7 +57,7 @@ impl Limits {
 }
 
 /// A limit and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stated {
     /// How much.
     pub limit: u64,
@@ -63,7 +66,7 @@ pub struct Stated {
 }
 
 /// The limits of a service: of all its models, or of one. They are counted per key.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceLimit {
     /// The provider's name, as files and configuration call it.
     pub provider: String,
@@ -78,7 +81,7 @@ pub struct ServiceLimit {
 }
 
 /// The limits of a tenant.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TenantLimit {
     /// Its name, as labels call it.
     pub name: String,
@@ -91,7 +94,7 @@ pub struct TenantLimit {
 }
 
 /// When something that fails is left alone, and when it is tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breaker {
     /// Failures in a row that open it.
     pub failures: u32,
@@ -122,7 +125,7 @@ impl Breaker {
 }
 
 /// What a breaker is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BreakerKey {
     /// One step of a workflow, with its model and its provider.
     #[default]
@@ -134,7 +137,7 @@ pub enum BreakerKey {
 }
 
 /// How the queue of a run goes about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
     /// Demands that may wait at once; further ones are refused.
     pub longest: usize,

@@ -290,6 +290,7 @@ impl Folding<'_> {
                 self.run_fact(seq, What::ProjectSeen, place, context)
             }
             Event::Guided { text, .. } => self.run_fact(seq, What::Guided, "", text),
+            Event::TaskGuided { task, text, .. } => self.fact(task, seq, (What::Guided, "".into(), 0), text),
             Event::StopRequested { now, .. } => self.run_fact(seq, What::StopRequested, "", now),
             Event::BudgetSpent(spent) => {
                 self.run_fact(seq, What::BudgetSpent, &spent.budget, &(spent.limit, spent.then))

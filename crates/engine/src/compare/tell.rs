@@ -410,7 +410,7 @@ impl<'a> Telling<'a> {
             }
             Some(Event::ToolsSettled { allowed_tools, .. }) => one("tools", json!(allowed_tools)),
             Some(Event::FilesSeen { present, .. }) => one("files", json!(present)),
-            Some(Event::Guided { text, .. }) => one("guidance", json!(text)),
+            Some(Event::Guided { text, .. } | Event::TaskGuided { text, .. }) => one("guidance", json!(text)),
             Some(Event::RunFinished { status, output, .. }) => {
                 let mut fields = one("status", json!(status));
                 fields.extend(output.iter().flat_map(|output| payload("output", output)));

@@ -52,6 +52,10 @@ impl Core {
                 self.take_workspace(fact.at, Some((task, attempt)), owner, *told, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
+            What::Proof { task, attempt, told, written } => {
+                self.take_proof(fact.at, task, attempt, *told, turn);
+                turn.effects.push(Effect::Acknowledge(written));
+            }
             What::WorkspaceLeft { task, left } => self.take_left(fact.at, task, left, turn),
             What::Answered { reply, sent, message } => {
                 turn.consumed.extend(message);
@@ -63,9 +67,12 @@ impl Core {
                 self.permits.refuse_waiting(&stopping(), &mut turn.effects);
                 turn.effects.push(Effect::StopCalls);
             }
-            What::Guided { text, by, message } => {
+            What::Guided { task, text, by, message } => {
                 turn.consumed.extend(message);
-                self.take_guidance(fact.at, text, by, turn);
+                match task {
+                    None => self.take_guidance(fact.at, text, by, turn),
+                    Some(task) => self.take_task_guidance(fact.at, task, text, by, turn),
+                }
             }
             What::FilesSeen { task, present, absent } => {
                 let task = self.scheduler.id(task).clone();
@@ -143,7 +150,14 @@ impl Core {
         self.scheduler.tasks().filter(|task| self.scheduler.state(*task) == TaskState::Ready).collect()
     }
 
-    fn note(&mut self, at: Timestamp, task: Option<TaskId>, code: &str, message: String, turn: &mut Turn) {
+    pub(super) fn note(
+        &mut self,
+        at: Timestamp,
+        task: Option<TaskId>,
+        code: &str,
+        message: String,
+        turn: &mut Turn,
+    ) {
         self.happen(at, Event::Noted { task, code: code.into(), message }, turn);
     }
 
@@ -199,6 +213,7 @@ impl Core {
             }
         };
         self.happen(at, event, turn);
+        self.note_unheard(at, task, turn);
         self.take_back(at, task, attempt, outcome, turn);
     }
 
@@ -222,6 +237,9 @@ impl Core {
         }
         // A call that is open still was never made, or its outcome is unknown: it says nothing about its model.
         self.close_call(at, task, None, Outcome::Unknown, turn);
+        if self.unheld.remove(&task) {
+            return;
+        }
         let learned = self.permits.end(task, outcome, at, &mut turn.effects);
         learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
     }
@@ -417,6 +435,10 @@ impl Core {
                 self.silent.insert(task);
                 return;
             }
+            Report::GuidanceHeard { count } => {
+                self.heard.insert(task, count);
+                return;
+            }
             Report::LetGo => {
                 let learned = self.permits.reclaim(task, attempt, at, &mut turn.effects);
                 return learned.into_iter().for_each(|adapted| self.adapted(adapted, turn));
@@ -497,6 +519,6 @@ impl Core {
 }
 
 /// Why a run that is stopping makes no further call. Its attempts go on after a resume, at their last finished turn.
-pub(crate) fn stopping() -> Failure {
+pub fn stopping() -> Failure {
     Failure::new(Class::Cancelled, "the run is stopping; no further call is made").reason(reason::INTERRUPTED)
 }

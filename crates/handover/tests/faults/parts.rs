@@ -188,7 +188,9 @@ fn assignment(name: &str) -> Assignment {
         cut_off: 0,
         known_results: Vec::new(),
         remembered: Vec::new(),
+        guidance: Vec::new(),
         workspace: None,
+        proof: None,
         contract: None,
     }
 }

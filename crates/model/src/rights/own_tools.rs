@@ -15,6 +15,9 @@ pub const FILE_TOOLS: [&str; 6] =
 /// The tool that runs commands.
 pub const SHELL_TOOL: &str = "shell";
 
+/// The tool that asks the graph of runs.
+pub const KNOWLEDGE_TOOL: &str = "knowledge_query";
+
 /// Words that stand for several tools, or for the one of that name.
 pub const OWN_GROUPS: [&str; 2] = ["files", "shell"];
 
@@ -26,7 +29,7 @@ const JOINTS: [&str; 4] = ["__", ".", "/", ":"];
 
 /// All of them.
 pub fn own_tools() -> impl Iterator<Item = &'static str> {
-    FILE_TOOLS.into_iter().chain([SHELL_TOOL])
+    FILE_TOOLS.into_iter().chain([SHELL_TOOL, KNOWLEDGE_TOOL])
 }
 
 /// How models know one of them.
@@ -100,7 +103,8 @@ mod tests {
         for entry in ["read_file", "convoke__read_file", "convoke.read_file", "Convoke/READ_file"] {
             assert_eq!(names(entry), ["read_file"], "{entry}");
         }
-        assert_eq!(names("convoke__*").len(), 7);
+        assert_eq!(names("convoke__*").len(), 8);
+        assert_eq!(names("knowledge_query"), ["knowledge_query"]);
         assert_eq!(names("convoke__*_file"), ["read_file", "write_file", "edit_file"]);
     }
 

@@ -63,6 +63,9 @@ pub enum Transport {
         /// The policies of commands and paths that hold, the strictest verdict counts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         policies: Vec<PolicySource>,
+        /// Patterns of files that are left as they are.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        protect: Vec<String>,
     },
 }
 

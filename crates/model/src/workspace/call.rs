@@ -35,10 +35,10 @@ impl MergeMode {
     }
 }
 
-/// The worktree that a task is to have.
+/// The worktree that a task is to have, as a plan says it and as an attempt is told it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorktreeCall {
-    /// A folder of the repository, from the root.
+    /// A folder of the repository: in a plan from the folder of the run, in a call from the root.
     pub repository: String,
     /// What its branch begins at.
     pub base: String,

@@ -16,6 +16,7 @@ mod capabilities;
 mod codes;
 mod duplicates;
 mod effects;
+mod ensure;
 mod expects;
 mod explicit;
 mod groups;
@@ -51,6 +52,7 @@ pub fn check(workflow: &Workflow, partials: &BTreeMap<String, String>) -> Vec<Di
     effects::check(&outline, &mut findings);
     capabilities::check(&outline, &mut findings);
     once::check(&outline, &mut findings);
+    ensure::check(&outline, &mut findings);
     timeouts::check(&outline, &mut findings);
     resolvers::check(&outline, &mut findings);
     inputs::check(&outline, &reach, &mut findings);

@@ -3,8 +3,8 @@
 use super::outline::{Item, Outline};
 use crate::plan::{PromptKind, VARIABLES};
 use crate::source::workflow::{
-    AgentStep, Clearance, Condition, GateStep, GoalStep, Hook, PhaseStep, QuestionsStep, ReduceStep, Route,
-    ScriptStep, SetStep, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration,
+    AgentStep, Clearance, Condition, Ensure, GateStep, GoalStep, Hook, PhaseStep, QuestionsStep, ReduceStep,
+    Route, ScriptStep, SetStep, Step, StepKind, Templates, TerminateStep, ToolStep, VerifyStep, WaitDuration,
     WaitStep, WorkerKind, WorkflowStep, edge_between,
 };
 use crate::source::{Spanned, Text};
@@ -133,6 +133,7 @@ impl<'a> Collector<'a, '_> {
         }
         self.expectations(step);
         self.probe(step);
+        self.proof(step.common.ensure.as_ref());
     }
 
     fn agent(&mut self, agent: &'a AgentStep) {
@@ -175,6 +176,14 @@ impl<'a> Collector<'a, '_> {
         }
     }
 
+    /// What must hold; texts that are rendered before the work begins.
+    fn proof(&mut self, ensure: Option<&'a Ensure>) {
+        for condition in ensure.iter().flat_map(|ensure| &ensure.conditions) {
+            let key = format!("ensure `{}`", condition.what.word());
+            condition.what.texts().into_iter().for_each(|text| self.add(&key, text));
+        }
+    }
+
     fn reduce(&mut self, reduce: &'a ReduceStep) {
         self.optional("query", reduce.query.as_ref());
         self.optional("instructions", reduce.instructions.as_ref());
@@ -196,6 +205,7 @@ impl<'a> Collector<'a, '_> {
                 WorkerKind::Agent(agent) => self.persona(persona, clearance, agent),
                 WorkerKind::Script(script) => self.script(script),
             }
+            self.proof(worker.common.ensure.as_ref());
         }
         let Some(step) = self.step else { return };
         let node = std::mem::take(&mut self.owner);

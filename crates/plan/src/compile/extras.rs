@@ -133,6 +133,7 @@ impl Builder<'_> {
             budget: None,
             resources: Vec::new(),
             workspace: None,
+            proof: None,
             place: self.place(span),
             hash: Digest([0; 32]),
         }

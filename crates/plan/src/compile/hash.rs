@@ -64,10 +64,20 @@ impl<'a> Hasher<'a> {
         let mut identity = json!({
             "kind": kind, "inputs": inputs, "mode": workflow.context.mode, "instructions": instructions,
         });
+        if let Some(proof) = &node.proof {
+            identity["ensure"] = self.proven(proof);
+        }
         if !node.expects.is_empty() {
             identity["expects"] = self.expectations(ix, node);
         }
         identity
+    }
+
+    /// Work that proved something else is not done again for how often it may try; for what it must prove it is.
+    fn proven(&self, proof: &Proof) -> Value {
+        let mut conditions = json!(proof.conditions);
+        self.spell_out(&mut conditions);
+        json!([conditions, proof.protect, proof.policies])
     }
 
     /// What is repaired before a step sees it changes what the step answers.
@@ -251,7 +261,7 @@ fn which(server: &Server) -> Value {
         Transport::Stdio { command, args, .. } => json!([command, args, server.tools]),
         Transport::Http { .. } => json!([server.tools]),
         Transport::Scripts { scripts, .. } => json!([scripts, server.tools]),
-        Transport::Own { policies } => json!([policies, server.tools]),
+        Transport::Own { policies, .. } => json!([policies, server.tools]),
     }
 }
 

@@ -24,6 +24,7 @@ mod node;
 mod phase;
 mod phase_shapes;
 mod programs;
+mod proof;
 mod provider;
 mod reduce;
 mod renewal;

@@ -19,6 +19,8 @@ impl<'a> Builder<'a> {
     pub(super) fn step(&mut self, step: &'a source::Step) -> Node {
         let kind = self.kind(step);
         let mut node = self.node(&step.name.value, kind, &step.common);
+        node.proof = self.proof_of(&step.common, &step.kind);
+        super::proof::keep_off(&mut node.kind, node.proof.as_deref());
         node.triggers = self.triggers(step);
         if let Some(asked) = &step.common.repair_input {
             node.repairer = Some(self.input_repairer(step, asked));
@@ -67,6 +69,7 @@ impl<'a> Builder<'a> {
             budget: common.budget.as_ref().and_then(budget::of_node),
             resources: budget::resources(common),
             workspace: super::workspace::of(common, self.resolver(common)),
+            proof: None,
             place: self.place(&common.span),
             hash: Digest([0; 32]),
             kind,
@@ -82,6 +85,7 @@ impl<'a> Builder<'a> {
             source::Requires::Success => Requires::Success,
             source::Requires::Completed => Requires::Completed,
             source::Requires::Any => Requires::Any,
+            source::Requires::Some => Requires::Some,
         };
         Need { node: self.named(&need.step.value), requires, order: need.order, item: need.item }
     }

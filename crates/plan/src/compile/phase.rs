@@ -117,7 +117,13 @@ impl<'a> Builder<'a> {
                 Kind::Script(Box::new(Script { schema, ..script }))
             }
         };
-        let node = self.worker_node(&name, kind, step, &worker.common);
+        let policy = match &worker.kind {
+            source::WorkerKind::Agent(agent) => agent.policy.as_ref(),
+            source::WorkerKind::Script(_) => None,
+        };
+        let proof = self.proof(worker.common.ensure.as_ref(), &worker.common.protect, policy);
+        let mut node = Node { proof, ..self.worker_node(&name, kind, step, &worker.common) };
+        super::proof::keep_off(&mut node.kind, node.proof.as_deref());
         self.add(node)
     }
 

@@ -1,10 +1,10 @@
 //! Workspaces: what is written about them, with its defaults.
 
 use super::build::Builder;
-use crate::plan::{NodeIx, Workspace, Worktree};
+use crate::plan::{NodeIx, Workspace};
 use crate::source::text::Spanned;
 use crate::source::workflow as source;
-use convoke_model::MergeMode;
+use convoke_model::{MergeMode, WorktreeCall};
 
 /// How often conflicts are resolved, where nothing is said.
 const RESOLVE_ATTEMPTS: u32 = 2;
@@ -29,10 +29,10 @@ pub(super) fn of(common: &source::Common, resolver: Option<NodeIx>) -> Option<Bo
     Some(Box::new(Workspace { worktree, ports, resolver, resolve_attempts }))
 }
 
-fn worktree(stated: &source::Workspace, merge: Option<&Spanned<MergeMode>>) -> Worktree {
+fn worktree(stated: &source::Workspace, merge: Option<&Spanned<MergeMode>>) -> WorktreeCall {
     let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
     let names = |names: &source::Names| names.iter().map(|name| name.value.clone()).collect();
-    Worktree {
+    WorktreeCall {
         repository: text(&stated.repository).unwrap_or_default(),
         base: text(&stated.base).unwrap_or_else(|| "HEAD".to_owned()),
         into: text(&stated.into),

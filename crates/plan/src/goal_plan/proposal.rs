@@ -5,7 +5,7 @@
 
 use super::read::read_task;
 use crate::value::{SetType, read_set};
-use convoke_model::Effort;
+use convoke_model::{Condition, Effort};
 use serde_json::{Map, Value, json};
 
 /// The priority of a task that states none: the middle of 1, the most urgent, and 9.
@@ -37,6 +37,8 @@ pub struct Draft {
     pub skip_probability: u8,
     /// Why it may not be possible.
     pub skip_reason: String,
+    /// What must hold for it to be done.
+    pub ensure: Vec<Condition>,
     /// What it is thought to take.
     pub effort: Effort,
     /// Failed tasks that it makes up for.
@@ -103,6 +105,10 @@ impl Draft {
         fields.insert("skip_probability".into(), json!(self.skip_probability));
         if !self.skip_reason.is_empty() {
             fields.insert("skip_reason".into(), json!(self.skip_reason));
+        }
+        if !self.ensure.is_empty() {
+            let words: Vec<String> = self.ensure.iter().map(Condition::to_string).collect();
+            fields.insert("ensure".into(), json!(words));
         }
         let efforts = [("estimated_tokens", self.effort.tokens), ("estimated_seconds", self.effort.seconds)];
         for (key, amount) in efforts.into_iter().filter_map(|(key, amount)| Some((key, amount?))) {

@@ -4,8 +4,8 @@
 //! checked. Unknown keys are left to `source`: in a file they are slips, in an answer of a model they do no harm.
 
 use super::proposal::{Draft, UNSTATED};
-use convoke_model::Effort;
 use convoke_model::hash::HashSet;
+use convoke_model::{Condition, Effort, MOST_CONDITIONS};
 use serde_json::{Map, Value};
 
 /// A value of a task that is not what it must be.
@@ -54,6 +54,7 @@ pub fn read_task(index: usize, fields: &Map<String, Value>) -> (Draft, Vec<Fault
             tokens: tokens.map(|tokens| tokens as u64).filter(|tokens| *tokens > 0),
             seconds: seconds.map(|seconds| seconds.ceil() as u64).filter(|seconds| *seconds > 0),
         },
+        ensure: task.conditions().unwrap_or_default(),
         replaces: task.names("replaces").unwrap_or_default(),
     };
     (draft, task.faults)
@@ -108,6 +109,23 @@ impl<'f> Fields<'f> {
             self.fault(key, None, Problem::Empty);
         }
         text.unwrap_or_default().to_owned()
+    }
+
+    /// Conditions; what cannot be read as one is no condition that could be left out.
+    fn conditions(&mut self) -> Option<Vec<Condition>> {
+        const KEY: &str = "ensure";
+        const EXPECTED: &str = "a list of conditions: `file_exists: PATH`, `file_changed: PATH`, `command: COMMAND`, `tests_pass`, \
+                                `diff_not_empty`, `tool_called: NAME`";
+        let list =
+            self.read(KEY, EXPECTED, |value| value.as_array().filter(|list| list.len() <= MOST_CONDITIONS))?;
+        let mut conditions = Vec::with_capacity(list.len());
+        for (item, value) in list.iter().enumerate() {
+            match value.as_str().and_then(|text| Condition::of_model(text).ok()) {
+                Some(condition) => conditions.push(condition),
+                None => self.fault(KEY, Some(item), Problem::Not(EXPECTED)),
+            }
+        }
+        Some(conditions)
     }
 
     /// Names, each once.

@@ -1,6 +1,6 @@
 //! One vertex of a plan, and its edges.
 
-use super::{Kind, NodeIx, Probe, Round, Text, Trigger, Workspace};
+use super::{Kind, NodeIx, Probe, Proof, Round, Text, Trigger, Workspace};
 use crate::template::ConditionId;
 use convoke_model::{Budget, Classes, Digest, OutputSchema, Retry};
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,9 @@ pub struct Node {
     /// The workspace that each of its tasks has for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Box<Workspace>>,
+    /// What must hold for its work to count as done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Box<Proof>>,
     /// Its place in the file.
     pub place: Place,
     /// What it does, as a hash: unchanged means that a finished task keeps its output.
@@ -117,6 +120,8 @@ pub enum Requires {
     Completed,
     /// Any end.
     Any,
+    /// Any end; of all needs of a node that say so, one at least succeeded, or the node fails.
+    Some,
 }
 
 /// How many of its needs a node waits for.

@@ -1,15 +1,15 @@
 //! The workspace that tasks of a node have.
 
 use super::NodeIx;
-use convoke_model::MergeMode;
+use convoke_model::WorktreeCall;
 use serde::{Deserialize, Serialize};
 
 /// What a task of a node has for itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
-    /// A worktree.
+    /// A worktree, whose repository is a folder below that of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<Worktree>,
+    pub worktree: Option<WorktreeCall>,
     /// So many ports.
     #[serde(default)]
     pub ports: u32,
@@ -18,25 +18,4 @@ pub struct Workspace {
     pub resolver: Option<NodeIx>,
     /// How often conflicts are resolved.
     pub resolve_attempts: u32,
-}
-
-/// A worktree of git.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Worktree {
-    /// A folder of the repository, from the folder of the run.
-    pub repository: String,
-    /// What its branch begins at.
-    pub base: String,
-    /// The branch that its work comes back to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub into: Option<String>,
-    /// The only paths in it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sparse: Vec<String>,
-    /// Ignored files that are copied into it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seed: Vec<String>,
-    /// How its work comes back.
-    #[serde(default)]
-    pub merge: MergeMode,
 }

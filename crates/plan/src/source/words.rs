@@ -62,7 +62,7 @@ words! {
         "list" => List, "dict" => Dict,
     }
     TerminateStatus { "success" => Success, "failed" => Failed }
-    Requires { "success" => Success, "completed" => Completed, "any" => Any }
+    Requires { "success" => Success, "completed" => Completed, "any" => Any, "some" => Some }
     Backoff { "fixed" => Fixed, "exponential" => Exponential }
     OnTimeout { "default" => Default, "fail" => Fail }
     OnUnknown { "retry" => Retry, "probe" => Probe, "ask" => Ask, "fail" => Fail }

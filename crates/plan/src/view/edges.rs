@@ -44,6 +44,7 @@ impl EdgeKind {
             EdgeKind::Need(Requires::Success) => None,
             EdgeKind::Need(Requires::Completed) => Some("completed".to_owned()),
             EdgeKind::Need(Requires::Any) => Some("any end".to_owned()),
+            EdgeKind::Need(Requires::Some) => Some("one of several".to_owned()),
         }
     }
 }

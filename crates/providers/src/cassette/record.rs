@@ -5,9 +5,9 @@
 //! a request by what it asks, not by how much of it the service takes.
 
 use super::call::Call;
-use super::{RecordingTools, Tape};
+use super::{RecordingProver, RecordingTools, Tape};
 use convoke_agent::redaction::Scrubber;
-use convoke_agent::{NoReply, Provider, Providers, Reply, Report, Request, Sink, Toolbox};
+use convoke_agent::{NoReply, Prover, Provider, Providers, Reply, Report, Request, Sink, Toolbox};
 use convoke_model::{Failure, ProviderSettings, TaskId};
 use futures::future::BoxFuture;
 use std::io;
@@ -31,6 +31,11 @@ impl Recording {
     /// Writes the calls of these providers to a tape.
     pub fn new(providers: Arc<dyn Providers>, tape: Tape, scrubber: Scrubber) -> Recording {
         Recording { providers, recorder: Arc::new(Recorder { tape, scrubber }) }
+    }
+
+    /// Writes what is found about work to the same tape.
+    pub fn prover(&self, prover: Arc<dyn Prover>) -> RecordingProver {
+        RecordingProver::new(prover, self.recorder.clone())
     }
 
     /// Writes what these tools are asked and give to the same tape.

@@ -9,7 +9,7 @@ use super::nearest::{difference, nearest};
 use super::shelf::Shelf;
 use super::tool_call::{CallLine, CallOutcome, asked};
 use super::turns::{Attempt, Slot, Turns};
-use super::{ReplayTools, file};
+use super::{ReplayProver, ReplayTools, file};
 use convoke_agent::redaction::Scrubber;
 use convoke_agent::{Asker, NoReply, Provider, Providers, Reply, Request, Sink, Tool, ToolResult};
 use convoke_model::{Class, Failure, JsonText, ProviderSettings, Stamped};
@@ -60,6 +60,11 @@ impl Replay {
         let stage = Mutex::new(Stage { turns, ..Stage::default() });
         let shelf = Shelf::new(lists);
         Replay { player: Arc::new(Player { folder, calls, tool_calls, order, scrubber, shelf, stage }) }
+    }
+
+    /// What was found about work, as the same cassette plays it: no file is looked at.
+    pub fn prover(&self) -> ReplayProver {
+        ReplayProver::new(self.player.clone())
     }
 
     /// The tools as the same cassette plays them: no server is started.

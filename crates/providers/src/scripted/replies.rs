@@ -51,6 +51,16 @@ pub struct Entry {
     pub usage: Option<(u64, u64)>,
 }
 
+impl Entry {
+    /// What is said while it takes its time.
+    pub fn text(&self) -> &str {
+        match &self.outcome {
+            Outcome::Say(text) | Outcome::Call(_, text) => text,
+            Outcome::Fail(_) => "",
+        }
+    }
+}
+
 /// What a reply does.
 #[derive(Debug, Clone)]
 pub enum Outcome {

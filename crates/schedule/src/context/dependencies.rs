@@ -7,7 +7,7 @@ use crate::state::{State, TaskIx};
 use crate::view::View;
 use convoke_model::Digest;
 use convoke_model::hash::HashSet;
-use convoke_plan::Kind;
+use convoke_plan::{Kind, Requires};
 use std::fmt::Write;
 
 /// All outputs of one block together take at most as many tokens as this many of them would.
@@ -15,6 +15,9 @@ const WHOLE_OUTPUTS: u64 = 16;
 
 /// Fewer tokens say nothing.
 const LEAST: u64 = 50;
+
+/// The most outputs that are named as missing behind one that was made without them.
+const GAPS: usize = 40;
 
 /// Tokens that the heading of an output takes.
 const HEADING: u64 = 16;
@@ -73,12 +76,43 @@ impl View<'_> {
                 }
                 false => format!("(no output: {})", self.absence(source).cause),
             };
-            let _ = write!(block, "\n### {title}\n\n{text}\n");
+            let without = self.gaps_of(source);
+            let _ = write!(block, "\n### {title}\n\n{text}\n{without}");
         }
         if sources.len() > most {
             let _ = write!(block, "\n[{} more outputs are not shown here]\n", sources.len() - most);
         }
         (block, kept)
+    }
+
+    /// What an output was made without, at any depth below it; nothing where all was there.
+    fn gaps_of(&self, source: TaskIx) -> String {
+        let mut gaps = Vec::new();
+        self.add_gaps(source, &mut HashSet::default(), &mut gaps);
+        if gaps.is_empty() {
+            return String::new();
+        }
+        let name = |gap: &TaskIx| format!("{} ({})", self.step_name(*gap), self.absence(*gap).cause);
+        let named: Vec<String> = gaps.iter().take(GAPS).map(name).collect();
+        let more = gaps.len() - named.len();
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("\n[made without: {}{more}]\n", named.join(", "))
+    }
+
+    fn add_gaps(&self, task: TaskIx, seen: &mut HashSet<TaskIx>, gaps: &mut Vec<TaskIx>) {
+        if !self.tasks[task].succeeded() {
+            return;
+        }
+        let place = self.tasks[task].place;
+        let needs = self.node(task).needs.iter().filter(|need| need.requires == Requires::Some);
+        for needed in needs.filter_map(|need| self.beside(place, need.node)) {
+            if seen.insert(needed) {
+                if !self.tasks[needed].succeeded() {
+                    gaps.push(needed);
+                }
+                self.add_gaps(needed, seen, gaps);
+            }
+        }
     }
 
     /// An output, or the head of a large one with the name by which the agent reads the rest.

@@ -180,6 +180,7 @@ impl View<'_> {
         let key = if touches_world(&work) { self.effect_key(task) } else { Arc::default() };
         let contract = self.contract_of(task, &work).map(Box::new);
         let workspace = self.workspace_call(task, &work)?.map(Box::new);
+        let proof = self.proof_call(task, &work)?.map(Box::new);
         let pieces = |pieces: &[Payload]| -> Result<Vec<JsonText>, Failure> {
             pieces.iter().map(|piece| self.turn(task, piece)).collect()
         };
@@ -199,8 +200,10 @@ impl View<'_> {
             cut_off: self.tasks[task].cut_off,
             known_results: self.known_results(task),
             remembered: self.remembered(),
+            guidance: self.tasks[task].guidance.clone(),
             contract,
             workspace,
+            proof,
         })
     }
 

@@ -8,7 +8,9 @@ mod contract;
 mod effect;
 mod ending;
 mod gate;
+mod lacking;
 mod launch;
+mod proof;
 mod route;
 mod salvage;
 mod tool;
@@ -90,6 +92,10 @@ impl Scheduler {
 
     /// Whether a task may begin as far as edges and the shapes of its inputs go. If not, something was decided about that.
     fn may_enter(&mut self, task: TaskIx, outputs: &dyn Outputs) -> bool {
+        if let Some(failure) = self.lacks_every_need(task) {
+            self.fail_task(task, failure);
+            return false;
+        }
         let triggered = self.view(outputs).triggered(task);
         self.take_steps(triggered.steps, outputs);
         if !triggered.starts {

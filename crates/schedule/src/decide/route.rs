@@ -184,7 +184,7 @@ impl Scheduler {
             }
             for need in &workflow.node(self.tasks[step].node).needs {
                 let reached = self.frame(frame).needed.contains_key(&need.node);
-                if !reached && need.requires == Requires::Any {
+                if !reached && matches!(need.requires, Requires::Any | Requires::Some) {
                     return self.again(step);
                 }
                 if !reached {

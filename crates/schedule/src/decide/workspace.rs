@@ -7,7 +7,7 @@ use crate::scheduler::{Command, Scheduler};
 use crate::state::{FrameIx, State, TaskIx};
 use crate::view::View;
 use convoke_model::{ChildKind, Failure, Resolver, Sealed, TaskId, Work, WorkspaceCall, WorktreeCall};
-use convoke_plan::{Kind, Script, Text, Workspace, Worktree};
+use convoke_plan::{Kind, Script, Text, Workspace};
 
 impl Scheduler {
     /// A task has ended that has a workspace.
@@ -130,10 +130,10 @@ impl View<'_> {
         }
     }
 
-    fn worktree(&self, worktree: &Worktree) -> WorktreeCall {
-        let Worktree { repository, base, into, sparse, seed, merge } = worktree.clone();
-        let repository = std::path::Path::new(&self.folder).join(repository);
-        WorktreeCall { repository: repository.display().to_string(), base, into, sparse, seed, merge }
+    /// The worktree of a plan, from the root.
+    fn worktree(&self, planned: &WorktreeCall) -> WorktreeCall {
+        let repository = std::path::Path::new(&self.folder).join(&planned.repository);
+        WorktreeCall { repository: repository.display().to_string(), ..planned.clone() }
     }
 
     /// The work that an earlier attempt of the same task has done.
@@ -146,7 +146,7 @@ impl View<'_> {
 
     /// The one that resolves conflicts of a task's work, where one is named.
     fn resolver(&self, task: TaskIx) -> Result<Option<Resolver>, Failure> {
-        let moves = |worktree: &Worktree| worktree.merge.moves_target();
+        let moves = |worktree: &WorktreeCall| worktree.merge.moves_target();
         let own = self.node(task).workspace.as_deref();
         if !own.and_then(|own| own.worktree.as_ref()).is_some_and(moves) {
             return Ok(None);

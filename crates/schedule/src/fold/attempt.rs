@@ -3,7 +3,7 @@
 use super::{Folded, IllegalEvent};
 use crate::state::{Alarm, End, ProbeState, State, TaskIx, TaskState, Todo};
 use convoke_model::{Class, Failure, Payload, TaskId, Timestamp, Usage, WaitsFor, reason};
-use convoke_plan::OnUnknown;
+use convoke_plan::{Kind, OnUnknown};
 
 impl State {
     pub(super) fn attempt_started(&mut self, id: &TaskId, attempt: u32) -> Folded {
@@ -67,6 +67,10 @@ impl State {
                 false => self.make_ready(task),
             }
             return Ok(());
+        }
+        if !matches!(self.node(task).kind, Kind::Agent(_)) {
+            // Another attempt does the whole again.
+            self.tasks[task].known_results = Vec::new();
         }
         self.tasks[task].failures += 1;
         self.tasks[task].failure = Some(Box::new(failure.clone()));
@@ -147,7 +151,11 @@ impl State {
 
     /// What follows when an attempt was cut off. Work that is sealed is not done again, so nothing is unknown.
     pub(crate) fn on_unknown(&self, task: TaskIx) -> OnUnknown {
-        if self.is_sealed(task) { OnUnknown::Retry } else { self.node(task).on_unknown }
+        if self.is_sealed(task) || self.is_committed(task) {
+            OnUnknown::Retry
+        } else {
+            self.node(task).on_unknown
+        }
     }
 
     fn probe_if_so_stated(&mut self, task: TaskIx) {

@@ -1,7 +1,7 @@
 //! Effects: results that are known early, commands that go on without an engine, probes.
 
 use super::Folded;
-use crate::state::{ProbeState, State, TaskState, Todo};
+use crate::state::{ProbeState, State, TaskIx, TaskState, Todo};
 use convoke_model::{Payload, ProbeVerdict, TaskId, Usage};
 
 impl State {
@@ -18,6 +18,15 @@ impl State {
             self.tasks[task].known_results.push((attempt, key.into(), result.clone()));
         }
         Ok(())
+    }
+
+    /// Whether the outcome of what a step does itself is known, so that only what is checked about it was cut off.
+    pub(crate) fn is_committed(&self, task: TaskIx) -> bool {
+        let known = &self.tasks[task].known_results;
+        !known.is_empty() && {
+            let own = self.effect_key(task);
+            known.iter().any(|(_, key, _)| **key == *own)
+        }
     }
 
     /// A recorded turn has the results of its calls. Those of earlier attempts stay: the turn that they belong to may be

@@ -254,6 +254,6 @@ fn meets(need: &Need, join: Join, end: End) -> bool {
     match requires {
         Requires::Success => end == End::Succeeded,
         Requires::Completed => matches!(end, End::Succeeded | End::Failed),
-        Requires::Any => true,
+        Requires::Any | Requires::Some => true,
     }
 }

@@ -13,10 +13,14 @@ mod attempt;
 mod effect;
 mod end;
 mod fork;
+mod guidance;
 mod place;
+mod proof;
 mod time;
 mod workflow;
 mod workspace;
+
+pub use guidance::NotGuided;
 
 /// A journal that says something impossible.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +65,7 @@ impl State {
             Event::GoalDecided(decided) => self.goal_decided(decided),
             Event::PhaseDecided(decided) => self.phase_decided(decided),
             Event::Guided { text, .. } => self.guided(text),
+            Event::TaskGuided { task, text, .. } => self.task_guided(task, text),
             Event::StateChanged { task, flags, metadata } => self.state_changed(task, flags, metadata),
             Event::Announced { task, attempt, kind, payload, .. } => {
                 self.announced(task, *attempt, kind, payload)
@@ -129,6 +134,10 @@ impl State {
                 Ok(())
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
+            Event::ProofBegun { task, baseline, .. } => self.proof_begun(task, baseline),
+            Event::ProofChecked { task, check, held, findings, .. } => {
+                self.proof_checked(task, check, *held, findings)
+            }
             Event::WorkspaceLeased(told) => self.workspace_leased(told),
             Event::WorkspaceSealed(told) => self.workspace_sealed(told),
             Event::WorkspaceConflicted(told) => self.workspace_conflicted(told),

@@ -149,12 +149,15 @@ pub fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::MergeStarted { task, .. }
         | Event::ChildrenSpawned { task, .. }
         | Event::OutputsMissed { task, .. }
+        | Event::TaskGuided { task, .. }
         | Event::StateChanged { task, .. }
         | Event::Announced { task, .. }
         | Event::FilesSeen { task, .. }
         | Event::ProjectSeen { task: Some(task), .. }
         | Event::ContractResolved { task, .. }
         | Event::ToolsSettled { task, .. }
+        | Event::ProofBegun { task, .. }
+        | Event::ProofChecked { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }
         | Event::ProcessStarted { task, .. }

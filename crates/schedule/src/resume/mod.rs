@@ -3,8 +3,10 @@
 mod changed;
 mod history;
 mod reopen;
+mod retry;
 
 pub use changed::{Changed, changed, changed_and_set};
 pub(crate) use history::lies_below;
 pub use history::{replayable, task_of};
 pub use reopen::{NotReopened, Reopening, reopen};
+pub use retry::{NotRetried, retry};

@@ -129,6 +129,10 @@ impl Fingerprint {
             Work::Probe(_) => {}
         }
         self.part("contract", json!(assignment.contract));
+        if let Some(proof) = &assignment.proof {
+            // How often it may try, and what the files were before, say nothing about what must hold.
+            self.part("ensure", json!([&proof.conditions, &proof.protect, &proof.policies]));
+        }
     }
 }
 

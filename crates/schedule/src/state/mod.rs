@@ -11,6 +11,7 @@ mod group;
 mod index;
 mod labels;
 mod lineage;
+mod proof;
 mod rounds;
 mod task;
 mod timer;
@@ -21,6 +22,7 @@ pub(crate) use agenda::Todo;
 pub use budget_scopes::{BudgetScope, ConfiguredBudgets, Owner};
 pub(crate) use frame::{Frame, FrameEnding, FrameIx, Stage, Summary};
 pub(crate) use group::Group;
+pub(crate) use proof::Proof;
 pub use task::{End, TaskIx, TaskState};
 pub(crate) use task::{Place, ProbeState, Task, Tasks};
 pub(crate) use timer::{Alarm, Timers};
@@ -114,6 +116,8 @@ pub struct State {
     pub(crate) reusable: Option<Arc<Reusable>>,
     /// The workspaces of tasks.
     pub(crate) workspaces: BTreeMap<TaskIx, Workspace>,
+    /// What is known of the proofs of tasks.
+    pub(crate) proofs: BTreeMap<TaskIx, Proof>,
     /// Workspaces that are being let go of right now.
     pub(crate) leaving: HashSet<TaskIx>,
     /// How many questions each task has asked so far, those that were undone included: a number is never used again.
@@ -138,6 +142,7 @@ impl std::fmt::Debug for State {
             .field("remembers", &self.remembers)
             .field("guidance", &self.guidance)
             .field("workspaces", &self.workspaces)
+            .field("proofs", &self.proofs)
             .finish_non_exhaustive()
     }
 }
@@ -171,6 +176,7 @@ impl State {
             reusable: None,
             questions: HashMap::default(),
             workspaces: BTreeMap::new(),
+            proofs: BTreeMap::new(),
             leaving: HashSet::default(),
             skip_gates: false,
             now: Timestamp::default(),

@@ -71,6 +71,8 @@ pub(crate) struct Task {
     pub past: Vec<Payload>,
     /// A person's answer that was not acted on yet, or that settled the task.
     pub answer: Option<Payload>,
+    /// What people said to it on its way.
+    pub guidance: Vec<String>,
     /// What a person is asked.
     pub ask: Option<Payload>,
     /// Whether the sub-queries of its attempt are still to be asked.
@@ -207,6 +209,7 @@ impl Tasks {
             turns: Vec::new(),
             past: Vec::new(),
             answer: None,
+            guidance: Vec::new(),
             ask: None,
             has_open_queries: false,
             group: None,

@@ -12,8 +12,7 @@ use crate::following::waiting;
 use crate::host::{Answering, Given as GivenAnswer, Launch, StartOptions};
 use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
-use convoke_model::{Digest, RunId};
-use convoke_view::Standing;
+use convoke_model::{Digest, RunId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
@@ -151,17 +150,22 @@ pub(crate) async fn resume(
 #[serde(deny_unknown_fields)]
 pub(crate) struct RetryBody {
     task: String,
+    /// Scripts and tools that ran already may run again.
+    #[serde(default)]
+    repeat_effects: bool,
 }
 
 /// What gets another try.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RetriedBody {
     run: String,
-    /// Everything that had failed or was cancelled: a run that goes on gives all of it another try.
+    /// What begins anew, and what followed from it does too; nothing else that is finished.
     retried: Vec<String>,
 }
 
-/// Gives a failed task another try
+/// Does a task again, with what followed from it
+///
+/// Refused with what it did to the world (`POST` again with `repeat_effects` to allow it), and with the names of what failed besides.
 #[utoipa::path(post, path = "/runs/{run}/retry", tag = "runs", params(("run" = String, Path)), request_body = RetryBody, responses(
     (status = 202, body = RetriedBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
@@ -172,25 +176,25 @@ pub(crate) async fn retry(
     OfRun(run): OfRun,
     Given(body): Given<RetryBody>,
 ) -> Result<(StatusCode, Json<RetriedBody>), ApiError> {
-    session.may(Role::Operate)?;
-    let retried = at::look(&app, &run, None, move |_, shown| {
-        let failed = |standing| matches!(standing, Standing::Failed | Standing::Cancelled);
-        let rows = shown.picture.table.rows().iter().filter(|row| !row.gone && failed(row.standing));
-        let tasks: Vec<String> = rows.map(|row| row.task.to_string()).collect();
+    session.may(if body.repeat_effects { Role::Approve } else { Role::Operate })?;
+    let task = TaskId(body.task.as_str().into());
+    let asked = task.clone();
+    at::look(&app, &run, None, move |_, shown| {
         let refuse = |words: String| {
             Err(ApiError::new(StatusCode::CONFLICT, "not_retryable", words)
                 .hint("`convoke fork RUN --at TASK` begins a new run before a task"))
         };
-        match tasks.contains(&body.task) {
+        match shown.picture.table.get(&asked) {
             _ if shown.live => {
                 refuse("a process drives the run; it retries by the rules of its file".to_owned())
             }
-            false => refuse(format!("task `{}` has not failed", body.task)),
-            true => Ok(tasks),
+            Some((_, row)) if row.standing.is_end() => Ok(()),
+            _ => refuse(format!("task `{asked}` has not ended")),
         }
     })
     .await?;
-    let run = launch(&app, Launch::Resume { run, options: StartOptions::default() }).await?;
+    let retried = vec![task.to_string()];
+    let run = launch(&app, Launch::Retry { run, task, repeat_effects: body.repeat_effects }).await?;
     Ok((StatusCode::ACCEPTED, Json(RetriedBody { run: run.0.to_string(), retried })))
 }
 
@@ -199,12 +203,12 @@ pub(crate) async fn retry(
 #[serde(deny_unknown_fields)]
 pub(crate) struct GuideBody {
     text: String,
-    /// The task that it is meant for; without one, the whole run.
+    /// The task whose agent hears it before its next turn; without one, every later prompt of the run's goals has it.
     #[serde(default)]
     task: Option<String>,
 }
 
-/// Says something to a run: every later prompt of its goals has it
+/// Says something to a run: to the agent of one task, or to its goals
 #[utoipa::path(post, path = "/runs/{run}/guide", tag = "runs", params(("run" = String, Path)), request_body = GuideBody, responses(
     (status = 202, body = DoneBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
@@ -216,13 +220,13 @@ pub(crate) async fn guide(
     Given(body): Given<GuideBody>,
 ) -> Result<(StatusCode, Json<DoneBody>), ApiError> {
     session.may(Role::Operate)?;
-    if body.task.is_some() {
-        let words = "guidance is for the whole run; it cannot be given to one task";
-        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "not_yet", words));
-    }
     let hub = app.hub.clone();
-    let done = format!("said to run {}", run.0);
-    waiting(move || Ok(hub.host.guide(&run, &body.text, &session.author())?)).await?;
+    let task = body.task.as_deref().map(|task| TaskId(task.into()));
+    let done = match &task {
+        None => format!("said to run {}", run.0),
+        Some(task) => format!("said to `{task}` of run {}", run.0),
+    };
+    waiting(move || Ok(hub.host.guide(&run, task.as_ref(), &body.text, &session.author())?)).await?;
     Ok((StatusCode::ACCEPTED, Json(DoneBody { done })))
 }
 

@@ -21,11 +21,11 @@ use utoipa::{IntoParams, ToSchema};
 #[serde(default)]
 pub(crate) struct Which {
     /// From this number on (1).
-    from: Option<u64>,
+    pub from: Option<u64>,
     /// At most so many (500, and never more than 5000).
-    limit: Option<usize>,
+    pub limit: Option<usize>,
     /// Those of one task.
-    task: Option<String>,
+    pub task: Option<String>,
 }
 
 /// Events.
@@ -63,7 +63,7 @@ pub(crate) async fn events(
 }
 
 /// Written piece by piece: what the journal holds is not taken apart and put together again.
-fn page(follower: &Follower, which: &Which) -> Result<String, ApiError> {
+pub(crate) fn page(follower: &Follower, which: &Which) -> Result<String, ApiError> {
     let (from, most) = (which.from.unwrap_or(1).max(1), limit(which.limit, 500, 5_000));
     let last = follower.look(|seen| seen.position);
     let (pieces, next) = match &which.task {
@@ -147,8 +147,9 @@ pub(crate) async fn search(
             })
         })?;
         if !found.cut {
-            hub.host.prompts(&run, &mut |seq, task, text| {
-                found.take("prompt", Some(task), seq, text, &words);
+            hub.host.prompts(&run, &mut |seq, task, parts| {
+                let texts: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
+                found.take("prompt", Some(task), seq, &texts.join("\n"), &words);
                 !found.cut
             });
             found.hits.sort_by_key(|hit| hit.seq);
@@ -201,7 +202,7 @@ fn texts(reader: &Reader, event: &Event) -> Vec<(&'static str, String)> {
         }
         Event::ToolCalled { tool, .. } => vec![("tool", tool.clone())],
         Event::Noted { message, .. } => vec![("note", message.clone())],
-        Event::Guided { text, .. } => vec![("note", text.clone())],
+        Event::Guided { text, .. } | Event::TaskGuided { text, .. } => vec![("note", text.clone())],
         _ => Vec::new(),
     }
 }

@@ -12,14 +12,19 @@ mod inbox;
 mod query;
 mod runs;
 mod session;
+mod sparql;
+mod spend;
 mod stream;
 mod task;
 mod tasks;
 mod values;
 mod waits;
 
-pub(crate) use at::RunAt;
+pub(crate) use at::{RunAt, now};
+pub(crate) use events::{Which as WhichEvents, page as events_page};
+pub(crate) use runs::{SentenceBody, graph_of, markers_of, story_of};
 pub(crate) use stream::Streams;
+pub(crate) use task::{Which as WhichTask, detail as task_detail, detail_of as task_now, prompt_part};
 
 use crate::access::{Names, Tokens};
 use crate::error::{ApiError, ErrorBody};
@@ -91,6 +96,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(capacity::capacity))
         .routes(routes!(capacity::instances))
         .routes(routes!(capacity::set))
+        .routes(routes!(spend::spend))
         .routes(routes!(files::workflows))
         .routes(routes!(files::check))
         .routes(routes!(files::plan))
@@ -100,6 +106,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(act::guide))
         .routes(routes!(act::answer))
         .routes(routes!(act::answers))
+        .routes(routes!(sparql::sparql, sparql::sparql_in_body))
         .routes(routes!(stream::stream))
         .routes(routes!(stream::subscribe))
 }

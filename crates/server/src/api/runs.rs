@@ -1,6 +1,6 @@
 //! Runs: the list, and what is shown of one as a whole.
 
-use super::at::{At, look, now};
+use super::at::{At, RunAt, look, now};
 use super::query::{FromQuery, OfRun, after, cursor, limit};
 use super::{App, Shared};
 use crate::access::Session;
@@ -10,7 +10,7 @@ use crate::shapes::{GraphBody, RunHead, RunRowBody, RunsBody, TimelineBody, Tota
 use axum::Json;
 use convoke_journal::{Index, RunRow, Search};
 use convoke_model::{Event, RunStatus, Stamped, Timestamp};
-use convoke_view::{Gates, Phase, State, Story};
+use convoke_view::{Gates, Phase, Sentence, State, Story};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -117,27 +117,29 @@ pub(crate) async fn head(
 #[utoipa::path(get, path = "/runs/{run}/graph", tag = "runs", params(("run" = String, Path)), responses(
     (status = 200, body = GraphBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
 pub(crate) async fn graph(app: Shared, _caller: Session, OfRun(run): OfRun) -> Answer<GraphBody> {
-    let body = look(&app, &run, None, |_, shown| {
-        let tasks = &shown.picture.state.tasks;
-        let holding = tasks.iter().filter_map(|(task, known)| match &known.phase {
-            Phase::Holding(members) => Some((task, members.total?)),
-            _ => None,
-        });
-        let mut counts: HashMap<String, u64> = HashMap::new();
-        for (task, total) in holding {
-            *counts.entry(convoke_view::node_of(task)).or_default() += u64::from(total);
-        }
-        // A fan-out that has ended has the items that were seen.
-        for row in shown.picture.table.rows().iter().filter(|row| !row.gone) {
-            let node = convoke_view::node_of(&row.task);
-            if let Some(of) = node.strip_suffix("[]").filter(|of| !counts.contains_key(*of)) {
-                *counts.entry(format!("{of}\u{0}")).or_default() += 1;
-            }
-        }
-        let count = |id: &str| counts.get(id).or_else(|| counts.get(&format!("{id}\u{0}"))).copied();
-        Ok(GraphBody::of(&shown.picture.graph, &count, shown.problem))
+    Ok(Json(look(&app, &run, None, |_, shown| Ok(graph_of(&shown))).await?))
+}
+
+/// The plan as a graph, with the items of its fan-outs as far as they are known.
+pub(crate) fn graph_of(shown: &RunAt<'_>) -> GraphBody {
+    let tasks = &shown.picture.state.tasks;
+    let holding = tasks.iter().filter_map(|(task, known)| match &known.phase {
+        Phase::Holding(members) => Some((task, members.total?)),
+        _ => None,
     });
-    Ok(Json(body.await?))
+    let mut counts: HashMap<String, u64> = HashMap::new();
+    for (task, total) in holding {
+        *counts.entry(convoke_view::node_of(task)).or_default() += u64::from(total);
+    }
+    // A fan-out that has ended has the items that were seen.
+    for row in shown.picture.table.rows().iter().filter(|row| !row.gone) {
+        let node = convoke_view::node_of(&row.task);
+        if let Some(of) = node.strip_suffix("[]").filter(|of| !counts.contains_key(*of)) {
+            *counts.entry(format!("{of}\u{0}")).or_default() += 1;
+        }
+    }
+    let count = |id: &str| counts.get(id).or_else(|| counts.get(&format!("{id}\u{0}"))).copied();
+    GraphBody::of(&shown.picture.graph, &count, shown.problem)
 }
 
 /// When each task waited and ran
@@ -181,27 +183,36 @@ pub(crate) async fn story(
     OfRun(run): OfRun,
     FromQuery(at): FromQuery<At>,
 ) -> Answer<StoryBody> {
-    let body = reread(&app, &run, move |follower| {
-        let outline = follower.look(|seen| seen.picture.state.outline.clone());
-        let (mut state, mut story) = (State::new(outline), Story::default());
-        let (mut gates, mut last) = (Gates::default(), 0);
-        each(follower, at.at, &mut |stamped| {
-            story.take(&state, stamped);
-            state.apply(stamped);
-            gates.apply(stamped);
-            last = stamped.seq;
-        })?;
-        let so_far = Story::so_far(&state, &gates, last);
-        let sentences = story.sentences.into_iter().chain(so_far).map(|sentence| SentenceBody {
+    Ok(Json(reread(&app, &run, move |follower| story_of(follower, at.at)).await?))
+}
+
+/// The sentences of a run, up to one of its events.
+pub(crate) fn story_of(follower: &Follower, at: Option<u64>) -> Result<StoryBody, ApiError> {
+    let outline = follower.look(|seen| seen.picture.state.outline.clone());
+    let (mut state, mut story) = (State::new(outline), Story::default());
+    let (mut gates, mut last) = (Gates::default(), 0);
+    each(follower, at, &mut |stamped| {
+        story.take(&state, stamped);
+        state.apply(stamped);
+        gates.apply(stamped);
+        last = stamped.seq;
+    })?;
+    let so_far = Story::so_far(&state, &gates, last);
+    let sentences = story.sentences.into_iter().chain(so_far).map(SentenceBody::of);
+    Ok(StoryBody { sentences: sentences.collect(), cut: story.cut })
+}
+
+impl SentenceBody {
+    /// Of a sentence.
+    pub fn of(sentence: Sentence) -> SentenceBody {
+        SentenceBody {
             at: sentence.at,
             seq: sentence.seq,
             text: sentence.text,
             tone: sentence.tone.word().to_owned(),
             task: sentence.task.map(|task| task.to_string()),
-        });
-        Ok(StoryBody { sentences: sentences.collect(), cut: story.cut })
-    });
-    Ok(Json(body.await?))
+        }
+    }
 }
 
 /// Moments of a run.
@@ -231,25 +242,29 @@ const MOST_MARKERS: usize = 2_000;
 #[utoipa::path(get, path = "/runs/{run}/markers", tag = "runs", params(("run" = String, Path)), responses(
     (status = 200, body = MarkersBody), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody)))]
 pub(crate) async fn markers(app: Shared, _caller: Session, OfRun(run): OfRun) -> Answer<MarkersBody> {
-    let body = reread(&app, &run, |follower| {
-        let mut body = MarkersBody { markers: Vec::new(), cut: false };
-        each(follower, None, &mut |stamped| {
-            let Some((kind, text)) = marker(&stamped.event) else { return };
-            body.cut |= body.markers.len() >= MOST_MARKERS;
-            if !body.cut {
-                let task = convoke_schedule::task_of(&stamped.event).map(ToString::to_string);
-                body.markers.push(MarkerBody {
-                    seq: stamped.seq,
-                    at: stamped.at,
-                    kind: kind.to_owned(),
-                    text,
-                    task,
-                });
-            }
-        })?;
-        Ok(body)
-    });
-    Ok(Json(body.await?))
+    Ok(Json(reread(&app, &run, |follower| markers_of(follower, None)).await?))
+}
+
+/// The moments of a run that a time slider marks.
+pub(crate) fn markers_of(follower: &Follower, at: Option<u64>) -> Result<MarkersBody, ApiError> {
+    let mut body = MarkersBody { markers: Vec::new(), cut: false };
+    each(follower, at, &mut |stamped| {
+        let Some((kind, text)) = marker(&stamped.event) else { return };
+        body.cut |= body.markers.len() >= MOST_MARKERS;
+        if !body.cut {
+            let task = convoke_schedule::task_of(&stamped.event).map(ToString::to_string);
+            let (seq, at, kind) = (stamped.seq, stamped.at, kind.to_owned());
+            body.markers.push(MarkerBody { seq, at, kind, text, task });
+        }
+    })?;
+    Ok(body)
+}
+
+impl MarkersBody {
+    /// The numbers of the events that they stand at.
+    pub fn places(&self) -> impl Iterator<Item = u64> {
+        self.markers.iter().map(|marker| marker.seq)
+    }
 }
 
 fn marker(event: &Event) -> Option<(&'static str, String)> {

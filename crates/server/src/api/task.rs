@@ -35,9 +35,9 @@ const MOST_SAID: usize = 400;
 #[serde(default)]
 pub(crate) struct Which {
     /// Its id.
-    task: String,
+    pub task: String,
     /// The number of an event: the task as it stood after it.
-    at: Option<u64>,
+    pub at: Option<u64>,
 }
 
 /// One task, whole
@@ -51,10 +51,24 @@ pub(crate) async fn task(
 ) -> Answer<TaskDetail> {
     let follower = app.hub.open(&run).await?;
     let hub = app.hub.clone();
-    Ok(Json(waiting(move || detail(&hub, &follower, &which)).await?))
+    let body = waiting(move || {
+        let last = follower.look(|seen| seen.position);
+        let detail = detail(&hub, &follower, &which)?;
+        let is_present = which.at.is_none_or(|at| at >= last);
+        let task = TaskId(which.task.as_str().into());
+        let prompt = if is_present { hub.host.prompt(&run, &task) } else { None };
+        Ok(TaskDetail { prompt: prompt.map(prompt_body), ..detail })
+    });
+    Ok(Json(body.await?))
 }
 
-fn detail(hub: &Arc<Hub>, follower: &Arc<Follower>, which: &Which) -> Result<TaskDetail, ApiError> {
+/// One task as it stands now. Waits for the disk.
+pub(crate) fn detail_of(hub: &Arc<Hub>, follower: &Follower, task: &TaskId) -> Result<TaskDetail, ApiError> {
+    detail(hub, follower, &Which { task: task.to_string(), at: None })
+}
+
+/// Everything about a task but what it was asked: prompts are rendered anew, which takes a look at the whole journal.
+pub(crate) fn detail(hub: &Arc<Hub>, follower: &Follower, which: &Which) -> Result<TaskDetail, ApiError> {
     let id = TaskId(which.task.as_str().into());
     let unknown = || ApiError::not_found(format!("run `{}` has no task `{id}`", follower.run));
     let last = follower.look(|seen| seen.position);
@@ -81,7 +95,6 @@ fn detail(hub: &Arc<Hub>, follower: &Arc<Follower>, which: &Which) -> Result<Tas
     let report = fold(&events).tasks.shift_remove(&id).unwrap_or_default();
     let (workflow, graph) =
         follower.look(|seen| (seen.picture.state.workflow.clone(), seen.picture.graph.clone()));
-    let is_present = past.is_none();
     let detail = follower.with_reader(|reader| {
         let question = match question {
             Some((asked, steps)) => ask(reader, &asked.ask)?
@@ -109,8 +122,7 @@ fn detail(hub: &Arc<Hub>, follower: &Arc<Follower>, which: &Which) -> Result<Tas
             position,
         })
     })?;
-    let prompt = if is_present { hub.host.prompt(&follower.run, &id) } else { None };
-    Ok(TaskDetail { prompt: prompt.map(prompt_body), ..detail })
+    Ok(detail)
 }
 
 /// How a task stands, or stood.
@@ -258,8 +270,13 @@ fn prompt_body(prompt: Value) -> PromptBody {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        let (text, cut) = shortened(&text);
-        PromptPart { name, text, cut }
+        prompt_part(name, &text)
     });
     PromptBody { parts: parts.collect() }
+}
+
+/// A part of a prompt, as much of it as is shown.
+pub(crate) fn prompt_part(name: String, text: &str) -> PromptPart {
+    let (text, cut) = shortened(text);
+    PromptPart { name, text, cut }
 }

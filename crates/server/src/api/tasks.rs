@@ -5,7 +5,7 @@ use super::at::{RunAt, look};
 use super::query::{FromQuery, OfRun, after, cursor, limit};
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
-use crate::shapes::{TaskRowBody, TasksBody};
+use crate::shapes::{TaskRowBody, TasksBody, parent_of};
 use axum::Json;
 use convoke_model::TaskId;
 use convoke_view::{Row, Standing};
@@ -91,7 +91,7 @@ impl Wanted {
         let stands = self.standings.is_empty() || self.standings.contains(&row.standing);
         let parent = self.parent.as_ref();
         let is_inside =
-            || parent.is_none_or(|parent| convoke_view::owner(&row.task).as_ref() == Some(parent));
+            || parent.is_none_or(|parent| parent_of(shown.picture, &row.task).as_ref() == Some(parent));
         let is_of = || self.node.as_ref().is_none_or(|node| shown.picture.graph.nearest(&row.task) == *node);
         let says = |words: &String| {
             let title = shown.picture.state.titles.of(&row.task).unwrap_or_default();

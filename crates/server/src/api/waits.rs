@@ -29,7 +29,7 @@ pub(super) fn of(seen: &Seen, task: &TaskId) -> Option<Wait> {
 
 /// In full, with holders. Waits for the disk.
 pub(super) fn told(hub: &Hub, run: &RunId, wait: &Wait, words: &str) -> Vec<WaitsFor> {
-    let plain = |until| vec![WaitsFor { text: words.to_owned(), holders: Vec::new(), until }];
+    let plain = |until| vec![WaitsFor { text: words.to_owned(), limit: None, holders: Vec::new(), until }];
     match wait {
         Wait::Capacity(on) => {
             let table = Capacity::observe(&hub.host.capacity_table(&hub.state)).ok().flatten();
@@ -93,7 +93,8 @@ fn permit(runs: &mut Runs<'_>, table: &Snapshot, resource: &ResourceView) -> Wai
         task: runs.task(lease).map(|task| task.to_string()),
         held_ms: crate::shapes::millis(lease.age),
     });
-    WaitsFor { text, holders: holders.collect(), until: until.map(from_now) }
+    let limit = Some(resource.name.clone());
+    WaitsFor { text, limit, holders: holders.collect(), until: until.map(from_now) }
 }
 
 fn from_now(time: Duration) -> Timestamp {

@@ -114,7 +114,7 @@ impl Board {
             Ok(found) => known.view(&self.state, &*self.host, found, &before),
             Err(error) => {
                 known.index = None;
-                BoardView { problem: Some(error.to_string()), ..before.copied() }
+                BoardView { problem: Some(in_words(&error)), ..before.copied() }
             }
         };
         let is_new = next.version != before.version || next.problem != before.problem;
@@ -269,6 +269,13 @@ impl Asking {
         }
         Ok(())
     }
+}
+
+/// An error with its causes.
+fn in_words(error: &Error) -> String {
+    let error: &dyn std::error::Error = error;
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn ask(reader: &Reader, payload: &Payload) -> Result<Option<Ask>, Error> {

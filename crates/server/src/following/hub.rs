@@ -96,6 +96,15 @@ impl Hub {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A run, read as far as its journal has come. Waits for the disk.
+    pub fn opened(&self, run: &RunId) -> Result<Arc<Follower>, ApiError> {
+        let follower = self.follower(run)?;
+        follower.want();
+        follower.read_on();
+        self.note_problem(run, follower.look(|seen| seen.problem.clone()));
+        Ok(follower)
+    }
+
     /// A run that holds what another waits for, read as far as its journal has come. Waits for the disk.
     pub fn holder(&self, run: &str) -> Option<Arc<Follower>> {
         let follower = self.follower(&RunId(run.into())).ok()?;

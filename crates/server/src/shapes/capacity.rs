@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 /// The table at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct CapacityBody {
+pub struct CapacityBody {
     pub limits: Vec<LimitBody>,
     pub processes: Vec<InstanceBody>,
     /// Whether any run has shared capacity since the machine was started.
@@ -26,7 +26,7 @@ pub(crate) fn unit_of(name: &str) -> (&'static str, u64) {
 
 /// One limit. Its amounts are in its unit.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct LimitBody {
+pub struct LimitBody {
     pub name: String,
     /// What it counts: `count`, `tokens`, or `usd_micros`, millionths of a US dollar.
     pub unit: String,
@@ -53,7 +53,7 @@ pub(crate) struct LimitBody {
 
 /// A process that holds some of it.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct HolderBody {
+pub struct HolderBody {
     pub run: String,
     pub process: Option<u32>,
     pub workflow: String,
@@ -62,7 +62,7 @@ pub(crate) struct HolderBody {
 
 /// A process that takes part.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct InstanceBody {
+pub struct InstanceBody {
     pub pid: u32,
     pub run: String,
     pub workflow: String,

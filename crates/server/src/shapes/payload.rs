@@ -11,7 +11,7 @@ const MOST: usize = 64_000;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct PayloadBody {
+pub struct PayloadBody {
     /// The text, or its beginning.
     pub text: String,
     /// Whether the text is JSON; else it is what a JSON text stands for.

@@ -30,7 +30,7 @@ pub(crate) struct QuestionGroup {
 
 /// One question.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Question {
+pub struct Question {
     /// The run.
     pub run: String,
     /// Its workflow.
@@ -69,7 +69,7 @@ pub(crate) struct Question {
 
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct QuestionField {
+pub struct QuestionField {
     pub id: String,
     pub text: String,
     pub hint: Option<String>,
@@ -83,7 +83,7 @@ pub(crate) struct QuestionField {
 
 /// An option of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct QuestionOption {
+pub struct QuestionOption {
     pub value: String,
     pub label: String,
     /// What follows, in a few words, where that is known.

@@ -29,7 +29,7 @@ pub(crate) struct TotalsBody {
 
 /// Tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-pub(crate) struct TokensBody {
+pub struct TokensBody {
     pub input: u64,
     pub output: u64,
 }
@@ -42,7 +42,7 @@ impl TokensBody {
 
 /// One run of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct RunRowBody {
+pub struct RunRowBody {
     pub run: String,
     pub workflow: String,
     /// `running`, `parked`, `blocked`, `interrupted`, `succeeded`, `partial`, `failed`, `skipped_all` or `cancelled`.
@@ -134,7 +134,7 @@ impl RunRowBody {
     }
 
     /// Of a row of the board.
-    pub fn listed(listed: &Listed) -> RunRowBody {
+    pub(crate) fn listed(listed: &Listed) -> RunRowBody {
         RunRowBody::of(&listed.row, listed.asks)
     }
 
@@ -156,7 +156,7 @@ fn counts(named: impl Iterator<Item = (Standing, u64)>) -> BTreeMap<String, u64>
 
 /// The head of a run's page.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct RunHead {
+pub struct RunHead {
     #[serde(flatten)]
     pub row: RunRowBody,
     /// The number of the last event that is in it.
@@ -180,7 +180,7 @@ pub(crate) struct RunHead {
 
 /// What a run may spend.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct BudgetBody {
+pub struct BudgetBody {
     pub limit_micros: Option<u64>,
     pub limit_tokens: Option<u64>,
     pub used_micros: Option<u64>,
@@ -189,7 +189,7 @@ pub(crate) struct BudgetBody {
 
 /// Why something failed.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct FailureBody {
+pub struct FailureBody {
     /// One of the twelve classes.
     pub class: String,
     pub message: String,
@@ -206,7 +206,7 @@ impl FailureBody {
 
 /// A task that gives no sign of life.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Stalled {
+pub struct Stalled {
     pub task: String,
     /// The last sign.
     #[schema(value_type = u64)]
@@ -232,7 +232,7 @@ pub(crate) struct RunEnd {
 
 impl RunHead {
     /// Of a run that is followed.
-    pub fn of(state_dir: &StateDir, run: &RunId, seen: &Seen, now: Timestamp) -> RunHead {
+    pub(crate) fn of(state_dir: &StateDir, run: &RunId, seen: &Seen, now: Timestamp) -> RunHead {
         let end = seen.end.clone();
         let state = &seen.picture.state;
         let status = seen.status(state_dir, run);

@@ -1,7 +1,7 @@
 //! A task: one row of a table, and everything that its own page shows.
 
 use super::{FailureBody, Heard, PayloadBody, Question, TokensBody, cost};
-use convoke_model::Timestamp;
+use convoke_model::{TaskId, Timestamp};
 use convoke_view::{Picture, Row, Standing};
 use serde::Serialize;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct TasksBody {
 
 /// One task.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct TaskRowBody {
+pub struct TaskRowBody {
     pub task: String,
     /// The node of the graph that it belongs to.
     pub node: String,
@@ -70,7 +70,13 @@ pub(crate) struct TaskRowBody {
 
 impl TaskRowBody {
     /// Of a row, and of what its task was heard to do; where no process drives the run, nothing runs.
-    pub fn of(picture: &Picture, place: usize, row: &Row, live: bool, heard: Option<&Heard>) -> TaskRowBody {
+    pub(crate) fn of(
+        picture: &Picture,
+        place: usize,
+        row: &Row,
+        live: bool,
+        heard: Option<&Heard>,
+    ) -> TaskRowBody {
         let (task, state) = (&row.task, &picture.state);
         let standing = match row.standing {
             Standing::Running if !live && row.attempts > 0 => Standing::Interrupted,
@@ -82,7 +88,7 @@ impl TaskRowBody {
             node: picture.graph.nearest(task),
             title: title.unwrap_or_else(|| convoke_view::words::task(task)),
             kind: state.kind(task).map(str::to_owned),
-            parent: convoke_view::owner(task).map(|parent| parent.to_string()),
+            parent: parent_of(picture, task).map(|parent| parent.to_string()),
             state: standing.word().to_owned(),
             since: row.since,
             started: row.started,
@@ -109,9 +115,15 @@ pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// The task that another one stands in: the nearest of those around it that are tasks themselves. A role of a goal, say, is none.
+pub(crate) fn parent_of(picture: &Picture, task: &TaskId) -> Option<TaskId> {
+    std::iter::successors(convoke_view::owner(task), convoke_view::owner)
+        .find(|around| picture.table.get(around).is_some())
+}
+
 /// Everything about one task.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct TaskDetail {
+pub struct TaskDetail {
     #[serde(flatten)]
     pub row: TaskRowBody,
     /// Each attempt.
@@ -144,7 +156,7 @@ pub(crate) struct TaskDetail {
 
 /// One attempt.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct AttemptBody {
+pub struct AttemptBody {
     pub number: u32,
     #[schema(value_type = u64)]
     pub started: Timestamp,
@@ -161,13 +173,13 @@ pub(crate) struct AttemptBody {
 
 /// What an attempt was asked.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct PromptBody {
+pub struct PromptBody {
     pub parts: Vec<PromptPart>,
 }
 
 /// A part of it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct PromptPart {
+pub struct PromptPart {
     pub name: String,
     pub text: String,
     /// Characters that were left out.
@@ -177,7 +189,7 @@ pub(crate) struct PromptPart {
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct MessageBody {
+pub struct MessageBody {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
     pub text: Option<String>,
@@ -194,15 +206,17 @@ pub(crate) struct MessageBody {
 
 /// What a task comes from.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct CauseBody {
+pub struct CauseBody {
     pub text: String,
     pub task: Option<String>,
 }
 
 /// Something that a task waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct WaitsFor {
+pub struct WaitsFor {
     pub text: String,
+    /// The limit, as `/capacity/{limit}` names it; null where it is something else.
+    pub limit: Option<String>,
     /// Who holds it, those first that have held it longest.
     pub holders: Vec<HolderOf>,
     /// When it is expected; null where that is not known.
@@ -212,7 +226,7 @@ pub(crate) struct WaitsFor {
 
 /// Something that holds what is waited for.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct HolderOf {
+pub struct HolderOf {
     pub run: Option<String>,
     /// Null where the run has not told it.
     pub task: Option<String>,
@@ -222,7 +236,7 @@ pub(crate) struct HolderOf {
 
 /// A decision.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct DecisionBody {
+pub struct DecisionBody {
     pub chosen: String,
     pub reason: String,
     #[schema(value_type = u64)]

@@ -2,7 +2,7 @@
 
 use crate::api::RunAt;
 use convoke_model::{TaskId, Timestamp};
-use convoke_view::{Picture, Row, Standing};
+use convoke_view::{Picture, Row, Standing, owner};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -65,6 +65,18 @@ impl TimelineBody {
         let problem = shown.problem.map(str::to_owned);
         TimelineBody { from, to, position, idle, critical, rows: columns, problem }
     }
+
+    /// The same with its first rows only.
+    pub fn cut_to(mut self, most: usize) -> TimelineBody {
+        let rows = &mut self.rows;
+        rows.task.truncate(most);
+        rows.state.truncate(most);
+        [&mut rows.started, &mut rows.ended].into_iter().for_each(|column| column.truncate(most));
+        rows.queued.truncate(most);
+        rows.retries.truncate(most);
+        self.critical.retain(|at| *at < most);
+        self
+    }
 }
 
 /// How long a task waits already for what has not come: since it was told so, or since everything that it needs is there.
@@ -100,28 +112,132 @@ fn idle(rows: &[&Row], from: Timestamp, to: Timestamp) -> Vec<[Timestamp; 2]> {
     idle
 }
 
-/// From the step that ended last back over the need of each that ended last.
+/// From the step that ended last back over the need of each that ended last, and within each of them the parts that kept it.
 fn critical(picture: &Picture, rows: &[&Row]) -> Vec<usize> {
+    let parts = Parts::of(rows);
     let places: HashMap<&TaskId, usize> = rows.iter().enumerate().map(|(at, row)| (&row.task, at)).collect();
     let ended = |at: &usize| rows[*at].ended.unwrap_or_default();
-    let top = rows.iter().enumerate().filter(|(_, row)| !row.aside && !row.task.0.contains(['/', '[']));
-    let mut next = top.map(|(at, _)| at).max_by_key(ended);
+    let mut next = parts.below(None).iter().copied().max_by_key(ended);
     let mut path = Vec::new();
     while let Some(at) = next.filter(|at| !path.contains(at)) {
         path.push(at);
-        let start = rows[at].started.unwrap_or_default();
         let needs = picture.state.outline.steps.get(&rows[at].task).into_iter().flatten();
         let needs: Vec<usize> = needs.filter_map(|need| places.get(need).copied()).collect();
         // Steps that routes lead to have no needs: the one that ended just before is what they came from.
-        let before = || {
-            let top =
-                rows.iter().enumerate().filter(|(_, row)| !row.aside && !row.task.0.contains(['/', '[']));
-            top.filter(|(_, row)| row.ended.is_some_and(|end| end <= start))
-                .map(|(at, _)| at)
-                .max_by_key(ended)
-        };
+        let before = || parts.just_before(None, rows[at].started.unwrap_or_default());
         next = needs.into_iter().max_by_key(ended).or_else(before);
     }
     path.reverse();
-    path
+    let mut all = Vec::new();
+    path.into_iter().for_each(|at| parts.with_inner(at, &mut all));
+    all
+}
+
+/// Rows by what they stand in, those that ended first at the front.
+struct Parts<'a> {
+    rows: &'a [&'a Row],
+    of: HashMap<Option<TaskId>, Vec<usize>>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(rows: &'a [&'a Row]) -> Parts<'a> {
+        let mut of: HashMap<Option<TaskId>, Vec<usize>> = HashMap::new();
+        for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.aside) {
+            of.entry(owner(&row.task)).or_default().push(at);
+        }
+        of.values_mut().for_each(|those| those.sort_by_key(|at| rows[*at].ended.unwrap_or_default()));
+        Parts { rows, of }
+    }
+
+    fn below(&self, task: Option<&TaskId>) -> &[usize] {
+        self.of.get(&task.cloned()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The part that ended last at this moment or before.
+    fn just_before(&self, task: Option<&TaskId>, moment: Timestamp) -> Option<usize> {
+        let those = self.below(task);
+        let ended = |at: &usize| self.rows[*at].ended.unwrap_or_default();
+        let count = those.partition_point(|at| ended(at) <= moment);
+        those[..count].last().copied().filter(|at| self.rows[*at].ended.is_some())
+    }
+
+    /// A row, and the chain of its parts: the one that ended last, the one that ended just before that began, and so on.
+    fn with_inner(&self, at: usize, path: &mut Vec<usize>) {
+        path.push(at);
+        let task = &self.rows[at].task;
+        let mut next = self.below(Some(task)).last().copied().filter(|at| self.rows[*at].ended.is_some());
+        let mut chain = Vec::new();
+        while let Some(part) = next {
+            chain.push(part);
+            let began = self.rows[part].started.unwrap_or_default();
+            let ended = self.rows[part].ended.unwrap_or_default();
+            // One that took no time would be found before itself.
+            next = self.just_before(Some(task), began).filter(|other| began < ended && *other != part);
+        }
+        chain.into_iter().rev().for_each(|part| self.with_inner(part, path));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_model::{Event, JsonText, Payload};
+    use convoke_testkit::events::{attempt, done, fan_out, group, id, stamp, started};
+    use std::collections::HashMap;
+
+    fn timeline(events: Vec<Event>) -> TimelineBody {
+        let mut picture = Picture::default();
+        stamp(events).iter().for_each(|stamped| picture.apply(stamped));
+        let said = HashMap::new();
+        TimelineBody::of(&RunAt { picture: &picture, position: 1, live: false, problem: None, said: &said })
+    }
+
+    fn path(timeline: &TimelineBody) -> Vec<&str> {
+        timeline.critical.iter().map(|at| timeline.rows.task[*at].as_str()).collect()
+    }
+
+    fn succeeded(task: &str) -> Event {
+        Event::TaskSucceeded { task: id(task), output: Payload::Inline(JsonText::of(&1)) }
+    }
+
+    #[test]
+    fn the_critical_path_goes_on_inside_of_a_group() {
+        let timeline = timeline(vec![
+            started(),
+            group("g"),
+            fan_out("g", 3),
+            attempt("g[0]", 1),
+            attempt("g[1]", 1),
+            done("g[0]"),
+            attempt("g[2]", 1),
+            done("g[1]"),
+            done("g[2]"),
+            succeeded("g"),
+            attempt("after", 1),
+            done("after"),
+        ]);
+        assert_eq!(path(&timeline), ["g", "g[0]", "g[2]", "after"], "g[1] ended before g[2]");
+        let cut = timeline.cut_to(2);
+        assert_eq!((path(&cut), cut.rows.queued.len(), cut.rows.retries.len()), (vec!["g", "g[0]"], 2, 2));
+    }
+
+    #[test]
+    fn parts_without_a_length_are_a_path_with_an_end() {
+        let task = |at: usize| format!("s{}", at / 2);
+        let all = (0..100).map(|at| if at % 2 == 0 { attempt(&task(at), 1) } else { done(&task(at)) });
+        let mut picture = Picture::default();
+        for mut stamped in stamp(std::iter::once(started()).chain(all).collect()) {
+            stamped.at = Timestamp(1);
+            picture.apply(&stamped);
+        }
+        let said = HashMap::new();
+        let body = TimelineBody::of(&RunAt {
+            picture: &picture,
+            position: 1,
+            live: false,
+            problem: None,
+            said: &said,
+        });
+        assert!(!body.critical.is_empty() && body.critical.len() <= 50);
+    }
 }

@@ -1,8 +1,9 @@
 //! Prints totals, and what is going on, in the text format of Prometheus.
 
+use super::count::Count;
 use super::series::{self, Series};
-use super::store::Count;
 use super::totals::{BUCKETS, OTHER, Times, Totals};
+use crate::by_run::Part;
 use convoke_capacity::Snapshot;
 use convoke_follow::Account;
 use std::collections::BTreeMap;
@@ -84,7 +85,7 @@ impl Page {
             self.sample(series, &name, &[labels, &[("le", bound.as_str())]].concat(), within as f64);
         }
         self.sample(series, &name, &[labels, &[("le", "+Inf")]].concat(), times.count as f64);
-        self.sample(series, &format!("{}_sum", series.name), labels, times.sum);
+        self.sample(series, &format!("{}_sum", series.name), labels, times.seconds());
         self.sample(series, &format!("{}_count", series.name), labels, times.count as f64);
     }
 
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn names_cannot_break_the_format_and_histograms_add_up() {
         let mut totals = Totals { workflow: "a\"b\\c\nd".into(), ..Totals::default() };
-        totals.run_times = Times { counts: [0; BUCKETS.len()], count: 2, sum: 3.5 };
+        totals.run_times = Times { counts: [0; BUCKETS.len()], count: 2, micros: 3_500_000 };
         totals.run_times.counts[1] = 1;
         totals.run_times.counts[3] = 1;
         let count = Count { runs: vec![(convoke_model::RunId("r".into()), totals)], removed: Vec::new() };

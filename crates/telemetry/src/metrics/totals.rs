@@ -5,6 +5,7 @@ use convoke_model::{BaseKind, Event, Stamped, TaskId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Upper bounds of the buckets of every histogram, in seconds: from a quick command to a day.
 pub const BUCKETS: [f64; 14] =
@@ -17,23 +18,30 @@ pub struct Times {
     pub counts: [u64; BUCKETS.len()],
     /// How many there were.
     pub count: u64,
-    /// How long they took together.
-    pub sum: f64,
+    /// How long they took together, in millionths of a second: whole numbers add up to the same in any order, so the sum over runs
+    /// never goes down.
+    #[serde(default)]
+    pub micros: u64,
 }
 
 impl Times {
-    fn add(&mut self, seconds: f64) {
-        if let Some(bucket) = BUCKETS.iter().position(|bound| seconds <= *bound) {
+    fn add(&mut self, time: Duration) {
+        if let Some(bucket) = BUCKETS.iter().position(|bound| time.as_secs_f64() <= *bound) {
             self.counts[bucket] += 1;
         }
         self.count += 1;
-        self.sum += seconds;
+        self.micros += u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    }
+
+    /// How long they took together.
+    pub(super) fn seconds(&self) -> f64 {
+        self.micros as f64 / 1e6
     }
 
     pub(super) fn add_all(&mut self, other: &Times) {
         self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
         self.count += other.count;
-        self.sum += other.sum;
+        self.micros += other.micros;
     }
 }
 
@@ -146,7 +154,7 @@ impl Growing {
         match &stamped.event {
             Event::RunFinished { status, .. } => {
                 *totals.ends.entry(status.word().to_owned()).or_default() += 1;
-                totals.run_times.add(at.since(self.started).as_secs_f64());
+                totals.run_times.add(at.since(self.started));
                 self.attempts.clear();
                 self.gates.clear();
             }
@@ -170,7 +178,7 @@ impl Growing {
             Event::ModelCalled { call, .. } => {
                 let name = named(&totals.models, format!("{}/{}", call.provider, call.model));
                 let model = totals.models.entry(name).or_default();
-                model.times.add(call.ms as f64 / 1e3);
+                model.times.add(Duration::from_millis(call.ms));
                 model.usage += call.usage;
             }
             Event::ToolCalled { tool, failed, .. } => {
@@ -179,7 +187,7 @@ impl Growing {
             }
             Event::GateAnswered { task, .. } => {
                 if let Some(opened) = self.gates.remove(task) {
-                    totals.gate_times.add(at.since(opened).as_secs_f64());
+                    totals.gate_times.add(at.since(opened));
                 }
             }
             _ => return false,
@@ -191,7 +199,7 @@ impl Growing {
         totals.usage += usage;
         let Some(began) = self.attempts.remove(task) else { return };
         *totals.attempts.entry(how.to_owned()).or_default() += 1;
-        totals.attempt_times.add(at.since(began).as_secs_f64());
+        totals.attempt_times.add(at.since(began));
     }
 }
 

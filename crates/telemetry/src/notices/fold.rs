@@ -17,7 +17,7 @@ pub enum Topic {
     Gate,
     /// A budget is spent.
     Budget,
-    /// Nothing has happened for long, though something runs.
+    /// Nothing has happened for long, though something runs; or the process that drove the run is gone.
     Stall,
     /// A task has failed for good.
     Failure,
@@ -89,6 +89,8 @@ pub struct RunNotices {
     running: HashSet<TaskId>,
     last: (u64, Timestamp),
     ended: bool,
+    /// Whether its owner has let go of it: it is parked, or was interrupted.
+    let_go: bool,
     /// Silence of so long is told.
     stall: Duration,
     /// The events after which silence and pauses were told.
@@ -107,6 +109,7 @@ impl RunNotices {
             running: HashSet::new(),
             last: (0, Timestamp::default()),
             ended: false,
+            let_go: false,
             stall,
             stalled: 0,
             paused: 0,
@@ -167,7 +170,11 @@ impl RunNotices {
                 self.workflow.clone_from(&started.workflow);
                 self.skips_gates = started.skip_gates;
             }
-            Event::RunOwned { .. } | Event::RunForked(_) => self.running.clear(),
+            Event::RunOwned { .. } | Event::RunForked(_) => {
+                self.running.clear();
+                self.let_go = false;
+            }
+            Event::RunParked { .. } | Event::RunInterrupted { .. } => self.let_go = true,
             Event::RunReopened(_) => self.ended = false,
             Event::RunFinished { .. } => self.ended = true,
             Event::AttemptStarted { task, .. } => {
@@ -217,16 +224,32 @@ impl Fold<Notice> for RunNotices {
             items.push(self.about(seq, at, Topic::Paused, message));
         }
         let silence = standing.now.since(at);
-        let is_stalled = standing.live && standing.blocked.is_none() && !self.running.is_empty();
-        if is_stalled && silence >= self.stall && self.stalled != seq {
+        if silence < self.stall || self.stalled == seq {
+            return;
+        }
+        if let Some(message) = self.stalls(standing, silence) {
             self.stalled = seq;
-            let message = format!(
+            items.push(self.about(seq, at, Topic::Stall, message));
+        }
+    }
+}
+
+impl RunNotices {
+    /// What there is to say of a run that has been silent for so long.
+    fn stalls(&self, standing: &Standing, silence: Duration) -> Option<String> {
+        if !standing.live {
+            let words =
+                "no process drives it any more, and it has not ended; `convoke resume` goes on with it";
+            return (!self.let_go).then(|| words.to_owned());
+        }
+        let is_stalled = standing.blocked.is_none() && !self.running.is_empty();
+        is_stalled.then(|| {
+            format!(
                 "nothing has happened for {} minutes; under way: {}",
                 silence.as_secs() / 60,
                 convoke_model::counted(self.running.len(), "attempt", "attempts")
-            );
-            items.push(self.about(seq, at, Topic::Stall, message));
-        }
+            )
+        })
     }
 }
 
@@ -302,10 +325,31 @@ mod tests {
         assert_eq!(told(&mut notices, at(900, true)), [], "it has not begun");
         notices.notice(&began(1));
         assert_eq!(told(&mut notices, at(50, true)), []);
-        assert_eq!(told(&mut notices, at(900, false)), [], "no process drives it");
         assert_eq!(told(&mut notices, at(900, true)), [Topic::Stall]);
         assert_eq!(told(&mut notices, at(1_900, true)), [], "it was told");
         notices.notice(&began(2));
         assert_eq!(told(&mut notices, at(1_900, true)), [Topic::Stall], "another silence");
+    }
+
+    #[test]
+    fn a_run_whose_process_is_gone_is_told_once_unless_its_owner_let_go_of_it() {
+        let gone = |events: Vec<Event>| {
+            let mut notices = RunNotices::new(&RunId("r".into()), Duration::from_secs(60));
+            for (at, event) in events.into_iter().enumerate() {
+                notices.notice(&stamped(at as u64 + 1, event));
+            }
+            let mut items = Vec::new();
+            for seconds in [30, 900, 1_900] {
+                let standing = Standing { now: Timestamp(seconds * 1_000_000), live: false, blocked: None };
+                notices.stand(&standing, &mut items);
+            }
+            items.into_iter().map(|notice| notice.topic).collect::<Vec<_>>()
+        };
+        let began = || Event::AttemptStarted { task: TaskId("a".into()), attempt: 1, lease: None };
+        assert_eq!(gone(vec![began()]), [Topic::Stall]);
+        assert_eq!(gone(vec![began(), Event::RunParked { waiting: Vec::new() }]), []);
+        assert_eq!(gone(vec![began(), Event::RunInterrupted { by: "SIGTERM".into() }]), []);
+        let (status, output, failure) = (RunStatus::Succeeded, None, None);
+        assert_eq!(gone(vec![began(), Event::RunFinished { status, output, failure }]), []);
     }
 }

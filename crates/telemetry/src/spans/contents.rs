@@ -44,7 +44,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    fn clean(&self, text: &str) -> String {
+    pub(super) fn clean(&self, text: &str) -> String {
         clipped(&self.scrubber.text(text), MOST)
     }
 

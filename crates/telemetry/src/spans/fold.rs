@@ -65,6 +65,25 @@ impl RunSpans {
             .collect()
     }
 
+    /// The trace of the run.
+    pub(crate) fn trace(&self) -> TraceId {
+        self.trace
+    }
+
+    /// The span that stands for a task at this moment, or else for the run.
+    pub(crate) fn span_of(&self, task: Option<&TaskId>) -> Option<SpanId> {
+        let of_task = task.and_then(|task| {
+            let attempt = self.attempts.get(task).map(|attempt| attempt.span.id);
+            attempt.or_else(|| self.open.get(task).map(|span| span.id))
+        });
+        of_task.or_else(|| self.root.as_ref().map(|root| root.id))
+    }
+
+    /// A text as it may be told: without keys, and only where contents are told.
+    pub(crate) fn told(&self, text: &str) -> Option<String> {
+        self.contents.as_ref().map(|contents| contents.clean(text))
+    }
+
     fn begin(&mut self, started: &RunStarted, at: Timestamp) {
         self.workflow.clone_from(&started.workflow);
         // Events that are copied belong to the base's trace; the fork begins where they end.

@@ -1,4 +1,4 @@
-//! Every name that a span can have on it, in one table.
+//! Every name that a span or a log record can have on it, in one table.
 //!
 //! OpenTelemetry's conventions for generative AI are in development: a name that changes is changed here. Where a name has changed and
 //! receivers know the old one, both are sent.
@@ -124,10 +124,41 @@ names! {
     ESTIMATED = "convoke.usage.estimated";
     /// What a link means: `retry`, `fork`, `reopened`.
     LINK = "convoke.link";
+    /// By this a receiver knows a log record that comes again.
+    RECORD = "log.record.uid";
+    /// The kind of failure of a call.
+    EXCEPTION = "exception.type";
+    /// What it said. A content.
+    EXCEPTION_MESSAGE = "exception.message";
+    /// Who judged an answer: `validator`, `success_criteria`.
+    EVALUATION = "gen_ai.evaluation.name";
+    /// How it was judged: `pass`, `fail`.
+    EVALUATION_LABEL = "gen_ai.evaluation.score.label";
+    /// Why. A content.
+    EVALUATION_EXPLANATION = "gen_ai.evaluation.explanation";
+    /// The number of the event in the run's journal.
+    SEQ = "convoke.seq";
+    /// What exactly went wrong, within the kind of failure.
+    REASON = "convoke.reason";
+    /// The stable word of a note.
+    CODE = "convoke.code";
+    /// What a person was told or asked. A content.
+    MESSAGE = "convoke.message";
+    /// Seconds that something took.
+    DURATION = "convoke.duration";
 }
 
 /// Those that hold what was said: only with contents.
-pub const CONTENTS: [&str; 5] = [TOOL_ARGUMENTS, TOOL_RESULT, INPUT_MESSAGES, OUTPUT_MESSAGES, SYSTEM];
+pub const CONTENTS: [&str; 8] = [
+    TOOL_ARGUMENTS,
+    TOOL_RESULT,
+    INPUT_MESSAGES,
+    OUTPUT_MESSAGES,
+    SYSTEM,
+    EXCEPTION_MESSAGE,
+    EVALUATION_EXPLANATION,
+    MESSAGE,
+];
 
 /// The conventions' name of a provider.
 pub fn provider(name: &str) -> &str {

@@ -29,6 +29,7 @@ impl Machine<'_> {
             // No simulated run is stopped, asks for more money, looks for files, has workspaces or shares a project.
             Effect::StopCalls
             | Effect::Allow { .. }
+            | Effect::Guide(..)
             | Effect::LookUpFiles(..)
             | Effect::LetGo { .. }
             | Effect::Patch { .. } => {

@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The judgement; an error says why there is none.
 pub(super) fn judge(root: &Root, held: &Held, tool: &str, arguments: &Value) -> Result<Judgement, String> {
     let policies = held.of_paths(tool)?;
-    if policies.is_empty() {
+    if policies.is_empty() && root.kept().is_empty() {
         return Ok(Judgement::allowed());
     }
     let access = match tool {

@@ -36,7 +36,8 @@ pub struct Held {
 }
 
 impl Rulebook {
-    pub(super) fn held(&self, stated: &[PolicySource], asker: Asker<'_>) -> Held {
+    /// What holds for a call: what its step states, and what holds whatever a plan states.
+    pub(crate) fn held(&self, stated: &[PolicySource], asker: Asker<'_>) -> Held {
         let sources: Vec<PolicySource> = stated.iter().chain(&self.standing).cloned().collect();
         let usual = stated.is_empty() && (self.standing.is_empty() || self.adds_to_usual);
         Held { sources, usual, cedar: self.cedar, actor: actor(asker) }

@@ -24,8 +24,34 @@ pub(super) fn catalogue(server: &Server) -> Arc<Catalogue> {
 }
 
 /// Our tools, in the order in which models are shown them.
-fn all() -> [Value; 7] {
-    [read_file(), list_files(), search_files(), write_file(), edit_file(), apply_patch(), shell()]
+fn all() -> [Value; 8] {
+    [
+        read_file(),
+        list_files(),
+        search_files(),
+        write_file(),
+        edit_file(),
+        apply_patch(),
+        shell(),
+        knowledge_query(),
+    ]
+}
+
+fn knowledge_query() -> Value {
+    json!({
+        "name": "knowledge_query",
+        "description": "Asks what was run, in SPARQL 1.1 (SELECT, ASK, CONSTRUCT, DESCRIBE), read-only. Tasks are `?t a cv:Task ; \
+            cv:taskId ?id ; cv:status ?s ; cv:inExecution ?run`; failures have `cv:failureClass`, attempts `cv:attemptOf ?t ; \
+            cv:costMicros ?c`, results `prov:wasGeneratedBy ?t ; prov:wasDerivedFrom ?other`. `?x cv:matches \"words\"` searches \
+            names. Prefixes cv:, prov:, org:, rdf:, rdfs:, owl:, xsd:, skos: are known. No texts of prompts or outputs are in it.",
+        "inputSchema": object(&["query"], json!({
+            "query": {"type": "string", "minLength": 1, "maxLength": 16_384, "description": "The query"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 500, "description": "Rows (default 50)"},
+            "scope": {"type": "string", "enum": ["run", "project"],
+                "description": "`run` (default): this run; `project`: all runs that were started in its folder"},
+        })),
+        "annotations": reading(),
+    })
 }
 
 fn path(what: &str) -> Value {

@@ -22,7 +22,11 @@ fn world(files: &[(&str, &str)]) -> World {
     let shell = Arc::new(NoShell("there is no sandbox".into()));
     let hands = Hands::new(Arc::new(NoTools), folder.path().to_owned(), shell);
     let tools = Some(own_tools().map(str::to_owned).collect());
-    let server = Server { transport: Transport::Own { policies: Vec::new() }, timeout: None, tools };
+    let server = Server {
+        transport: Transport::Own { policies: Vec::new(), protect: Vec::new() },
+        timeout: None,
+        tools,
+    };
     World {
         hands,
         servers: Servers::from([(OWN_SERVER.to_owned(), server)]),

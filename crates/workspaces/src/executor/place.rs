@@ -27,6 +27,16 @@ pub(super) fn placed(assignment: &Assignment, lease: &Lease) -> Assignment {
     placed
 }
 
+/// The folder in which an assignment works.
+pub(super) fn folder(assignment: &Assignment) -> Option<String> {
+    let own = match &assignment.work {
+        Work::Agent(call) => call.working_dir.clone(),
+        Work::Script(call) => call.working_dir.clone(),
+        _ => None,
+    };
+    assignment.contract.as_ref().and_then(|contract| contract.working_dir.clone()).or(own)
+}
+
 pub(super) fn script(call: &mut ScriptCall, lease: &Lease) {
     call.working_dir = lease.working_dir(call.working_dir.as_deref()).or(call.working_dir.take());
     // What the author says stands behind ours, and wins.

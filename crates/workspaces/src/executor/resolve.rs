@@ -4,8 +4,8 @@ use super::{Attempt, Step, failed, place};
 use crate::conflict::{Conflict, prompt};
 use crate::lease::Lease;
 use convoke_model::{
-    AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Contract, Failure, Usage, Work, WorkspaceCall,
-    WorkspaceTold, reason,
+    AgentCall, AgentSettings, Assignment, AttemptEnd, Class, Contract, Failure, ProofCall, Usage, Work,
+    WorkspaceCall, WorkspaceTold, reason,
 };
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Attempt {
             self.tell(told).await?;
         }
         let conflict = Conflict { paths, shown };
-        let asked = self.resolution(lease, &conflict, work, contract, goes_on);
+        let asked = self.resolution(lease, &conflict, work, contract, (goes_on, rounds.begun));
         match self.executor.inner.attempt(asked, self.link.clone(), self.cancel.clone()).await {
             AttemptEnd::Finished { usage, .. } => Ok(usage),
             AttemptEnd::Detached | AttemptEnd::Probed(_) => {
@@ -92,7 +92,7 @@ impl Attempt {
         conflict: &Conflict,
         mut work: Work,
         contract: Option<Box<Contract>>,
-        goes_on: bool,
+        (goes_on, round): (bool, u32),
     ) -> Assignment {
         let tree = lease.tree().expect("only a worktree has conflicts");
         let (folder, into) = (tree.path.display().to_string(), tree.into.as_deref().unwrap_or_default());
@@ -116,7 +116,12 @@ impl Attempt {
         }
         let contract =
             contract.map(|contract| Box::new(Contract { working_dir: Some(folder.clone()), ..*contract }));
-        let asked = Assignment { work, contract, ..self.assignment.clone() };
+        let asked = Assignment {
+            work,
+            contract,
+            proof: self.proof_of_files(lease, round),
+            ..self.assignment.clone()
+        };
         let asked = match goes_on {
             true => asked,
             false => Assignment {
@@ -128,6 +133,17 @@ impl Attempt {
             },
         };
         place::placed(&Assignment { key: format!("{}-resolve", self.assignment.key).into(), ..asked }, lease)
+    }
+
+    /// What is proven of work must be proven again once a conflict in it was resolved, as far as it is about files.
+    fn proof_of_files(&self, lease: &Lease, round: u32) -> Option<Box<ProofCall>> {
+        let own = self.assignment.proof.as_deref()?;
+        let mut proof = own.clone();
+        proof.conditions.retain(|stated| !stated.condition.is_about_answer());
+        let folder = place::placed(&self.assignment, lease);
+        (proof.folder, proof.about) = (place::folder(&folder), format!("resolve {round}: "));
+        proof.judged = false;
+        Some(Box::new(proof))
     }
 
     /// What the task's own agent was asked.

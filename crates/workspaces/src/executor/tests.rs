@@ -169,6 +169,7 @@ impl World {
             cut_off: 0,
             known_results: vec![],
             remembered: vec![],
+            guidance: vec![],
             contract: None,
             workspace: Some(Box::new(call)),
         }

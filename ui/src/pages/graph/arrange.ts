@@ -21,9 +21,17 @@ export function arrange(graph: Graph, folded: string[], then: (layout: Layout) =
 }
 
 function begin(): Worker {
-  const made = new Worker(new URL('./layout.worker.ts', import.meta.url), { type: 'module' });
+  const made = started();
   made.addEventListener('message', ({ data }: MessageEvent<{ id: number; layout: Layout }>) => {
     if (data.id === newest) answer(data.layout);
   });
   return made;
+}
+
+// A page that is a file has the worker's text in itself: it can load nothing. A browser lets such a page start a worker of the classic kind
+// only; the text is the same for both kinds, as it imports nothing.
+function started(): Worker {
+  const text = document.getElementById('layout-worker')?.textContent;
+  if (!text) return new Worker(new URL('./layout.worker.ts', import.meta.url), { type: 'module' });
+  return new Worker(URL.createObjectURL(new Blob([text], { type: 'text/javascript' })));
 }

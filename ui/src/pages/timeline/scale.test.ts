@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Scale } from './scale';
+import { inOrder, Scale } from './scale';
 
 const HOUR = 3_600_000_000;
 const scales = [
@@ -45,4 +45,9 @@ test('a range of nothing is drawn all the same', () => {
   const scale = new Scale(5, 5, 100);
   expect(Number.isFinite(scale.x(5))).toBe(true);
   expect(Number.isFinite(scale.time(50))).toBe(true);
+});
+
+test('rows stand in the order in which they began to wait, and those to come at the end', () => {
+  expect(inOrder([0, 50_000, 20_000, 20_000, 0], [0, 40, 0, 0, 5])).toEqual([1, 2, 3, 0, 4]);
+  expect(inOrder([1, 2, 2, 3], [])).toEqual([0, 1, 2, 3]);
 });

@@ -60,11 +60,17 @@ export class Scale {
     return this.pieces.find(fits) ?? this.pieces.at(-1)!;
   }
 
+  /** How far moments at the upper edge are apart. */
+  step(apart = 110): number {
+    const busy = this.pieces.filter((piece) => !piece.idle);
+    const perMicro = busy.reduce((sum, piece) => sum + piece.width, 0) / Math.max(1, busy.reduce((sum, piece) => sum + piece.to - piece.from, 0));
+    return STEPS.find((each) => each * perMicro >= apart) ?? STEPS.at(-1)!;
+  }
+
   /** Moments to write at the upper edge: round ones, far enough apart. */
   ticks(apart = 110): number[] {
     const busy = this.pieces.filter((piece) => !piece.idle);
-    const perMicro = busy.reduce((sum, piece) => sum + piece.width, 0) / Math.max(1, busy.reduce((sum, piece) => sum + piece.to - piece.from, 0));
-    const step = STEPS.find((each) => each * perMicro >= apart) ?? STEPS.at(-1)!;
+    const step = this.step(apart);
     const found: number[] = [];
     for (const piece of busy) {
       for (let at = Math.ceil(piece.from / step) * step; at <= piece.to && found.length < 60; at += step) {
@@ -90,3 +96,11 @@ const SECOND = 1_000_000;
 const STEPS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400, 604800].map(
   (seconds) => seconds * SECOND,
 );
+
+/** Rows from the first to the last moment at which they waited or ran. Those that have not begun are at the end. */
+export function inOrder(started: readonly number[], queued: readonly number[]): number[] {
+  const key = Float64Array.from(started, (began, row) => (began ? began - (queued[row] ?? 0) * 1_000 : Infinity));
+  const rows = Array.from(started, (_, row) => row);
+  // As a rule they are in order already.
+  return key.every((value, row) => !row || key[row - 1]! <= value) ? rows : rows.sort((a, b) => key[a]! - key[b]! || a - b);
+}

@@ -8,6 +8,9 @@ export interface Branch {
   children: number;
 }
 
+/** How a task is called in a tree: a question on the way of a step by its place below it, where its title is that of the step. */
+export const nameOf = (row: TaskRow): string => (row.aside && row.parent ? row.task.slice(row.parent.length).replace(/^[/.]/, '') : row.title || row.task);
+
 /** The children of every task, in the order of the run. */
 export function childrenOf(rows: TaskRow[]): Map<string, TaskRow[]> {
   const found = new Map<string, TaskRow[]>();

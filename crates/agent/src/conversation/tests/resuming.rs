@@ -56,7 +56,7 @@ fn happen(conversation: &mut Conversation, premise: &Premise<'_>, happening: &Ha
         Next::Suspend(_) => {
             return conversation.answer(Answer::Retry);
         }
-        Next::Approve(_) | Next::Done(_) => return,
+        Next::Approve(_) | Next::Prove | Next::Done(_) => return,
     };
     match happening {
         Happening::Gets(length) if calls > 0 => {
@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn a_conversation_resumed_from_its_pages_is_the_same(happenings in happenings()) {
         let (call, offer) = (agent(), offer());
-        let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+        let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
         let mut live = Conversation::new(&premise);
         let mut pieces = Vec::new();
         for happening in &happenings {
@@ -107,7 +107,7 @@ proptest! {
 fn records_are_as_long_as_what_is_new() {
     let call = with(call(None, None, 0), |settings| settings.capabilities.max_iterations = 500);
     let offer = offer();
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     let mut longest = 0;
     for turn in 0..100 {
@@ -121,7 +121,7 @@ fn records_are_as_long_as_what_is_new() {
 #[test]
 fn only_what_cannot_be_taken_back_is_written_down_first() {
     let (call, offer) = (agent(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     assert!(!conversation.is_due(&offer));
     conversation.feed(&premise, wants(&[("s__look", json!({})), ("nope", json!({}))]));
@@ -140,7 +140,7 @@ fn only_what_cannot_be_taken_back_is_written_down_first() {
 #[test]
 fn another_prompt_is_another_conversation() {
     let (call, offer) = (agent(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     conversation.feed(&premise, said("prose"));
     let mut pieces = vec![conversation.take_delta(&premise).piece];
@@ -157,7 +157,7 @@ fn another_prompt_is_another_conversation() {
 #[test]
 fn damaged_pages_are_a_failure() {
     let (call, offer) = (agent(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     for piece in [json!({}), json!([]), json!({"state": 1})] {
         let failure = Conversation::resume(&premise, &[], &[JsonText::of(&piece)]).unwrap_err();
         assert_eq!((failure.class, failure.reason.as_deref()), (Class::Fatal, Some("damaged_conversation")));
@@ -167,7 +167,7 @@ fn damaged_pages_are_a_failure() {
 #[test]
 fn a_persons_answer_goes_with_the_next_question() {
     let (call, offer) = (agent(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     happen(&mut conversation, &premise, &Happening::Asks);
     assert!(matches!(conversation.next(&premise), Next::Suspend(asks) if asks.state == JsonText::of("s")));

@@ -64,7 +64,7 @@ fn failure(conversation: &Conversation, premise: &Premise<'_>) -> Failure {
 #[test]
 fn results_follow_the_calls_in_their_order() {
     let (call, offer) = (agent(|_| {}), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     assert_eq!(question(&conversation, &premise).tools.len(), 2);
     conversation.feed(&premise, wants(&[("s__look", json!({})), ("s__act", json!({}))]));
@@ -82,7 +82,7 @@ fn results_follow_the_calls_in_their_order() {
 #[test]
 fn a_shape_is_asked_for_in_words_while_tools_are_offered() {
     let (call, offer) = (with(call(number(), None, 1), |_| {}), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     let first = question(&conversation, &premise);
     assert!(first.schema.is_some() && !first.native_schema());
@@ -94,7 +94,7 @@ fn a_shape_is_asked_for_in_words_while_tools_are_offered() {
 #[test]
 fn long_results_are_cut_and_can_be_read_back() {
     let (call, offer) = (agent(|capabilities| capabilities.tool_output = Some(1000)), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let long = "x".repeat(5000);
     let mut conversation = after(&premise, ["short".into(), long.clone()]);
     let asked = question(&conversation, &premise);
@@ -111,7 +111,7 @@ fn long_results_are_cut_and_can_be_read_back() {
 fn an_agent_that_goes_round_in_circles_is_told_and_then_stopped() {
     let bounds = StuckLoop { repeats: 2, action: StuckAction::Warn };
     let (call, offer) = (agent(|capabilities| capabilities.stuck_loop = Some(bounds)), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     for turn in 1..=4 {
         conversation.feed(&premise, wants(&[("s__look", json!({}))]));
@@ -127,7 +127,7 @@ fn an_agent_that_goes_round_in_circles_is_told_and_then_stopped() {
 #[test]
 fn after_the_last_round_the_agent_must_answer() {
     let (call, offer) = (agent(|capabilities| capabilities.max_iterations = 2), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let conversation = after(&premise, ["one".into()]);
     assert!(question(&conversation, &premise).messages[3].text.contains("Only one is left"));
     let mut conversation = after(&premise, ["one".into(), "two".into()]);
@@ -153,7 +153,7 @@ fn small_window() -> AgentCall {
 #[test]
 fn the_agent_is_warned_once_before_its_context_is_full() {
     let (call, offer) = (small_window(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let conversation = after(&premise, ["x".repeat(8000), "y".repeat(8000), "z".repeat(100)]);
     let messages = question(&conversation, &premise).messages;
     let warned: Vec<bool> = messages.iter().map(|message| message.text.contains("60 % full")).collect();
@@ -163,7 +163,7 @@ fn the_agent_is_warned_once_before_its_context_is_full() {
 #[test]
 fn the_oldest_turns_make_room_and_can_be_read_back() {
     let (call, offer) = (small_window(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = after(&premise, (0..6).map(|at| format!("{at}").repeat(6000)));
     assert_eq!(conversation.take_notes()[0].code, "context_compacted");
     let asked = question(&conversation, &premise);
@@ -177,7 +177,7 @@ fn the_oldest_turns_make_room_and_can_be_read_back() {
 #[test]
 fn a_turn_that_alone_is_too_long_is_cut_further() {
     let (call, offer) = (small_window(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let conversation = after(&premise, ["x".repeat(49_000)]);
     let asked = question(&conversation, &premise);
     assert!(asked.messages[3].text.len() < 25_000 && asked.messages[3].text.contains("`r1`"));
@@ -186,7 +186,7 @@ fn a_turn_that_alone_is_too_long_is_cut_further() {
 #[test]
 fn a_context_that_the_service_finds_too_long_is_shortened_once() {
     let (call, offer) = (agent(|_| {}), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = after(&premise, (0..6).map(|at| format!("{at}").repeat(6000)));
     let before = crate::tokens_in(&question(&conversation, &premise).messages);
     let too_long = || Err(Failure::new(Class::Fatal, "400").reason("context_overflow"));
@@ -199,7 +199,7 @@ fn a_context_that_the_service_finds_too_long_is_shortened_once() {
 #[test]
 fn a_refusal_without_a_reason_may_mean_a_context_that_is_too_long() {
     let (call, offer) = (small_window(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let refused = || Err(Failure::new(Class::Fatal, "400").reason("bad_request"));
     let mut long = after(&premise, (0..4).map(|at| format!("{at}").repeat(4000)));
     long.feed(&premise, refused());
@@ -213,7 +213,7 @@ fn a_refusal_without_a_reason_may_mean_a_context_that_is_too_long() {
 fn calls_that_were_cut_off_are_not_made() {
     let call = with(call(None, None, 1), |_| {});
     let offer = offer();
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     let cut = || Ok(Reply { finish: Finish::Length, ..wants(&[("s__act", json!({}))]).unwrap() });
     conversation.feed(&premise, cut());
@@ -227,7 +227,7 @@ fn calls_that_were_cut_off_are_not_made() {
 #[test]
 fn texts_of_wide_characters_are_cut_as_far() {
     let (call, offer) = (small_window(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let conversation = after(&premise, ["漢".repeat(20_000)]);
     assert!(crate::tokens_in(&question(&conversation, &premise).messages) < 8000);
 }
@@ -241,7 +241,7 @@ fn without_compaction_nothing_is_left_out() {
         }),
         offer(),
     );
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = after(&premise, (0..6).map(|at| format!("{at}").repeat(9000)));
     assert_eq!(question(&conversation, &premise).messages.len(), 14);
     conversation.feed(&premise, Err(Failure::new(Class::Fatal, "400").reason("context_overflow")));
@@ -251,7 +251,7 @@ fn without_compaction_nothing_is_left_out() {
 #[test]
 fn an_account_has_every_turn_also_those_that_were_left_out() {
     let (call, offer) = (small_window(), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     let mut pieces = Vec::new();
     for at in 0..12 {
@@ -275,7 +275,7 @@ fn an_account_has_every_turn_also_those_that_were_left_out() {
 #[test]
 fn an_account_has_what_a_rejected_answer_was_told() {
     let (call, offer) = (call(number(), grader(1), 1), offer());
-    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None };
+    let premise = Premise { call: &call, step: "a", offer: &offer, contract: None, proof: None };
     let mut conversation = Conversation::new(&premise);
     let mut pieces = Vec::new();
     for text in ["prose", "{\"n\": 1}", "{\"passed\": false, \"issues\": [\"dull\"]}"] {

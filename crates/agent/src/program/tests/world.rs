@@ -194,7 +194,9 @@ impl World {
             cut_off: 0,
             known_results: Vec::new(),
             remembered: Vec::new(),
+            guidance: Vec::new(),
             workspace: None,
+            proof: None,
             contract: None,
         };
         let end = attempts.attempt(assignment, &self.book, CancellationToken::new()).await;

@@ -116,11 +116,14 @@ impl InspectedRun {
         put("asked", asked.cloned());
         put("output", self.optional(task.output.as_ref())?);
         put("so_far", self.so_far(id)?);
+        put("proven", self.proven(id, task).map(|proven| json!(proven)));
+        put("checks", self.checks_json(id)?);
         put("failure", task.failure.as_ref().map(|failure| json!(failure)));
         put("reuse", explain::record(&task.because, task.taken.as_ref()));
         put("superseded", task.superseded.then(|| json!(true)));
         put("cause", task.cause.as_ref().map(|cause| json!(cause)));
         put("decided", self.decided.get(id).map(|reason| json!(reason)));
+        put("guidance", self.task_guidance_json(id));
         put("notes", self.task_notes_json(id));
         put("question", self.optional(task.ask.as_ref())?);
         put("answer", self.optional(answer.as_ref().map(|(answer, _)| *answer))?);

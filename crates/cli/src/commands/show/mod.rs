@@ -7,11 +7,14 @@ mod contract;
 mod conversation;
 mod effects;
 mod goal;
+mod guidance;
 mod json;
 mod metrics;
 mod notes;
 mod phase;
 pub(crate) mod prompt;
+mod proof;
+mod sources;
 mod structure;
 mod text;
 mod try_outcome;
@@ -82,6 +85,7 @@ pub fn run(console: &Console, args: &ShowArgs) -> Result<Exit, CommandFailure> {
     };
     let shown = InspectedRun::open(console, &state, &run.0)?;
     match &args.task {
+        None if args.sources => return shown.print_sources(console, args.format),
         None if args.effects => shown.print_effects(console, &state, args.format)?,
         None => shown.print_run(console, args.format)?,
         Some(name) => match &args.kept {

@@ -135,6 +135,8 @@ impl InspectedRun {
         if let Some(TryOutcome { word, why: Some(why) }) = &came {
             text.push_str(&format!("{word}: {why}\n"));
         }
+        text.push_str(&self.task_guidance_text(id));
+        text.push_str(&self.proof_text(id, task)?);
         text.push_str(&self.task_notes_text(id));
         text.push_str(&self.contract_text(id));
         for (name, value) in asked.and_then(Value::as_object).into_iter().flatten() {
@@ -180,7 +182,8 @@ impl InspectedRun {
         let took = self.worked_on(task).map(format::duration).unwrap_or_default();
         let stands = word(task.state, self.status);
         let failed = task.failure.as_ref().map(|failure| told.refer(Some(id), &failure.message, ""));
-        let why = failed.map(|words| words.into_owned()).or_else(|| self.because(id, task));
+        let proven = (self.proven(id, task) == Some(true)).then(|| "proven".to_owned());
+        let why = failed.map(|words| words.into_owned()).or_else(|| self.because(id, task)).or(proven);
         Ok(row(id, task, (stands, &took), self.try_outcome(id, task)?.as_ref(), why.as_deref()))
     }
 

@@ -58,8 +58,15 @@ fn to_standard_output(state: &StateDir, run: &RunId) -> Result<Exported, Command
     Ok(export(state, run, &mut BufWriter::new(out))?)
 }
 
-/// The file appears whole: it is written under another name first.
 fn to_file(state: &StateDir, run: &RunId, file: &Path) -> Result<Exported, CommandFailure> {
+    whole_file(file, |out| Ok(export(state, run, out)?))
+}
+
+/// The file appears whole: it is written under another name first.
+pub(super) fn whole_file<R>(
+    file: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<R, CommandFailure>,
+) -> Result<R, CommandFailure> {
     if file.exists() {
         let words = format!("`{}` exists already", file.display());
         return Err(CommandFailure::new(Exit::Usage, words).hint("name another file, or remove this one"));
@@ -71,7 +78,7 @@ fn to_file(state: &StateDir, run: &RunId, file: &Path) -> Result<Exported, Comma
     let written = private_file(&draft).map_err(CommandFailure::from).and_then(|out| {
         let mut out = BufWriter::new(out);
         failpoint!("export.file_begun");
-        let done = export(state, run, &mut out)?;
+        let done = write(&mut out)?;
         out.flush().and_then(|()| out.get_ref().sync_all()).map_err(unwritable)?;
         failpoint!("export.file_synced");
         fs::rename(&draft, file).map_err(unwritable)?;

@@ -10,6 +10,7 @@ use crate::stored;
 use crate::view::format::plural;
 use convoke_follow::{Consumer, Forwarder, Lease, Since};
 use convoke_journal::StateDir;
+use convoke_telemetry::otlp::{Logs, Metrics, Signal, Traces};
 use serde_json::json;
 
 /// Goes on until a signal; with `--once` until everything that is there is delivered.
@@ -50,7 +51,11 @@ async fn once(console: &Console, state: &StateDir, format: Format) -> Result<Exi
     let mut all = Vec::new();
     for (label, receiver) in following::receivers(&console.config, state) {
         let found = match receiver {
-            Ok(Receiver::Traces(traces)) => deliver(state, traces, &label).await,
+            Ok(Receiver::Signal(Signal::Traces, to)) => deliver(state, Traces(to), &label).await,
+            Ok(Receiver::Signal(Signal::Metrics, to)) => {
+                deliver(state, Metrics::new(to, state), &label).await
+            }
+            Ok(Receiver::Signal(Signal::Logs, to)) => deliver(state, Logs(to), &label).await,
             Ok(Receiver::Webhook(hook)) => deliver(state, hook, &label).await,
             Err(why) => Err(why),
         };
@@ -90,7 +95,7 @@ async fn deliver<C: Consumer>(
     let mut forwarder = forwarder.map_err(|error| error.to_string())?;
     let (mut delivered, mut refused) = (0, 0);
     loop {
-        let pass = forwarder.pass().await.map_err(|error| error.to_string())?;
+        let pass = forwarder.last_pass().await.map_err(|error| error.to_string())?;
         delivered += pass.delivered;
         refused += pass.refused;
         if pass.undelivered.is_some() || pass.delivered + pass.refused == 0 {

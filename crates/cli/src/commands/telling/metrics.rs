@@ -10,7 +10,7 @@ use convoke_capacity::Snapshot;
 use convoke_follow::accounts;
 use convoke_journal::StateDir;
 use convoke_model::RunStatus;
-use convoke_telemetry::metrics::{Count, Moment, metrics};
+use convoke_telemetry::metrics::{Moment, count, metrics};
 use std::collections::BTreeMap;
 
 /// Prints them.
@@ -26,7 +26,7 @@ pub fn run(console: &Console, args: &MetricsArgs) -> Result<Exit, CommandFailure
 
 /// The page that Prometheus reads, also over HTTP.
 pub async fn page(state: &StateDir, capacity: Option<Snapshot>) -> Result<String, CommandFailure> {
-    let count = Count::take(state)
+    let count = count(state)
         .await
         .map_err(|error| CommandFailure::new(Exit::State, format!("runs cannot be counted: {error}")))?;
     let (mut open, mut running) = (BTreeMap::new(), 0);

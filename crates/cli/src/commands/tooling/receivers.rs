@@ -20,7 +20,7 @@ pub fn look(console: &Console) -> Vec<Receiver> {
     let all = following::receivers(&console.config, &state).into_iter();
     let found = all.map(|(label, receiver)| {
         let found = receiver.map(|receiver| match receiver {
-            Named::Traces(traces) => convoke_follow::account(&state, traces.name()),
+            Named::Signal(_, to) => convoke_follow::account(&state, &to.name),
             Named::Webhook(hook) => convoke_follow::account(&state, hook.name()),
         });
         Receiver { label, found }

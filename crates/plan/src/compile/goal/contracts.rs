@@ -86,6 +86,10 @@ fn further_tasks() -> OutputField {
     tasks
 }
 
+/// How a planner says what proves a task.
+const ENSURE: &str = "what the engine checks before the task counts as done, where it can be checked: `file_exists: PATH`, \
+                      `file_changed: PATH`, `command: COMMAND`, `tests_pass`, `diff_not_empty`, `tool_called: NAME`";
+
 /// The tasks of a plan.
 fn tasks() -> OutputField {
     let mut tasks = told(FieldType::Array, "the tasks");
@@ -102,6 +106,7 @@ fn task() -> OutputField {
         ("priority", optional(told(FieldType::Number, "from 1, the most urgent, to 9; 5 if left out"))),
         ("skip_probability", percent("how likely it cannot be done here; usually 0")),
         ("skip_reason", optional(OutputField { nullable: true, ..text("what can be verified about that") })),
+        ("ensure", optional(names(ENSURE))),
         ("estimated_tokens", optional(told(FieldType::Number, "tokens that it will take"))),
         ("estimated_seconds", optional(told(FieldType::Number, "seconds that it will take"))),
     ])

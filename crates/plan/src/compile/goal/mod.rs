@@ -26,8 +26,11 @@ impl Builder<'_> {
     pub(super) fn goal(&mut self, step: &source::Step, goal: &source::GoalStep) -> Goal {
         let tools = self.goal_tools(goal);
         let policies = policies::table(goal);
-        let roles: BTreeMap<Role, NodeIx> =
-            goal.roles.iter().map(|(role, asked)| (*role, self.role(step, *role, asked, &tools))).collect();
+        let roles: BTreeMap<Role, NodeIx> = goal
+            .roles
+            .iter()
+            .map(|(role, asked)| (*role, self.role((step, goal), *role, asked, &tools)))
+            .collect();
         for role in Role::ALL.into_iter().filter(|role| role.works()) {
             self.set_retry(roles[&role], execute_retry(step, goal, &policies));
         }
@@ -73,7 +76,7 @@ impl Builder<'_> {
     /// The node of a role. Workers of tasks have the tools; planners know them by name.
     fn role(
         &mut self,
-        step: &source::Step,
+        (step, goal): (&source::Step, &source::GoalStep),
         role: Role,
         asked: &source::AgentStep,
         tools: &[String],
@@ -85,6 +88,7 @@ impl Builder<'_> {
             skills: if role.works() { asked.skills.clone() } else { Some(Vec::new()) },
             ..asked.clone()
         };
+        let policy = asked.policy.clone();
         let mut agent = self.agent(&asked, step.common.retry.as_ref());
         agent.settings = Arc::new(AgentSettings {
             schema: Some(contracts::of(role)),
@@ -102,7 +106,12 @@ impl Builder<'_> {
         // Work is done in a workspace; what is planned and judged is not.
         let workspace =
             role.works().then(|| workspace::of(&step.common, self.resolver(&step.common))).flatten();
-        self.add(Node { workspace, ..asked })
+        let proof = goal.proofs.get(&role).filter(|_| role.works());
+        let proof =
+            proof.and_then(|stated| self.proof(stated.ensure.as_ref(), &stated.protect, policy.as_ref()));
+        let mut node = Node { workspace, proof, ..asked };
+        super::proof::keep_off(&mut node.kind, node.proof.as_deref());
+        self.add(node)
     }
 
     fn item_node(&mut self, step: &source::Step) -> NodeIx {

@@ -75,7 +75,7 @@ pub(in crate::compile) fn with_own_of_persona(
 
 /// Our server, with these tools under these policies.
 pub(in crate::compile) fn own_server(tools: Vec<String>, policies: Vec<PolicySource>) -> Server {
-    Server { transport: Transport::Own { policies }, timeout: None, tools: Some(tools) }
+    Server { transport: Transport::Own { policies, protect: Vec::new() }, timeout: None, tools: Some(tools) }
 }
 
 /// Whether an entry is about tools of ours, which need no server.

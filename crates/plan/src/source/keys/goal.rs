@@ -9,6 +9,7 @@ use super::super::shape::Shape::{
 use super::super::shape::{ObjectType, Shape, TEXTS, WINDOW, optional, required};
 use super::super::words::{ACTIONS, ANY_CLASS};
 use super::super::workflow::Reasoning;
+use super::super::workflow::ensure::ENSURE;
 
 /// The words of `policies`.
 pub const POLICY: Shape = List(&Choice(ACTIONS));
@@ -78,6 +79,12 @@ pub static ROLE: ObjectType = ObjectType {
         optional("max_session_seconds", Seconds(1.0), "seconds for one session"),
         optional("reasoning", Reasoning::SHAPE, "how hard to think"),
         optional("repair_model", Text, "model that puts the answer into shape when its own could not"),
+        optional("ensure", ENSURE, "`execute` and `rescue`: what must hold for each task to count as done"),
+        optional(
+            "protect",
+            TEXTS,
+            "`execute` and `rescue`: patterns of files that each task must leave as they are",
+        ),
     ],
 };
 
@@ -108,6 +115,7 @@ pub static GIVEN_TASK: ObjectType = ObjectType {
             List(&OneOf(&[Text, Integer(0, u64::MAX)])),
             "failed or skipped tasks that it makes up for",
         ),
+        optional("ensure", TEXTS, "what must hold for it to be done, such as `file_exists: report.md`"),
         optional("estimated_tokens", Integer(0, u64::MAX), "tokens that it is thought to take"),
         optional("estimated_seconds", Integer(0, u64::MAX), "seconds that it is thought to take"),
     ],

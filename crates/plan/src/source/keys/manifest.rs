@@ -148,6 +148,8 @@ const AGENT_STEP_KEYS: &[&str] = &[
     "dependency_outputs",
     "expects",
     "repair_input",
+    "ensure",
+    "protect",
 ];
 
 /// An entry of `depends_on` that is not just a name.

@@ -9,6 +9,7 @@ use super::super::shape::Shape::{
 use super::super::shape::{Extended, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::{ON_WORDS, TOPOLOGIES, VIOLATIONS};
 use super::super::workflow::Labels;
+use super::super::workflow::ensure::ENSURE;
 use super::head;
 
 /// The whole file.
@@ -76,6 +77,8 @@ pub static PERSONA: ObjectType = ObjectType {
             Text,
             "the actor that plays it where work is handed to it (default: the actor of the phase)",
         ),
+        optional("ensure", ENSURE, "what must hold wherever it says that its work is done"),
+        optional("protect", TEXTS, "patterns of files that its work must leave as they are"),
     ],
 };
 
@@ -145,6 +148,8 @@ pub static NODE: Extended = Extended {
         "workspace",
         "ports",
         "merge",
+        "ensure",
+        "protect",
     ],
 };
 

@@ -57,6 +57,7 @@ fn step(manifest: &Manifest, graph: &Graph<'_>, ix: usize) -> Option<Step> {
     // Bounds and retries are those of each try.
     (common.timeout, common.retry) = (None, None);
     (common.workspace, common.ports, common.merge) = (None, None, None);
+    (common.ensure, common.protect) = (None, Vec::new());
     common.description = common.description.or_else(|| persona.display_name.clone());
     common.needs = needs(manifest, graph, ix, &edges);
     Some(Step { name: node.id.clone(), kind: StepKind::Phase(Box::new(phase)), common })

@@ -85,6 +85,10 @@ pub struct Persona {
     pub provider: Option<super::settings::Provider>,
     /// What it may use.
     pub clearance: Clearance,
+    /// What must hold wherever it says that its work is done.
+    pub ensure: Option<super::workflow::Ensure>,
+    /// Files that its work must leave as they are.
+    pub protect: Vec<Spanned<String>>,
     /// The actor that plays it where work is handed to it; `None` means the actor of the phase.
     pub actor: Option<Spanned<String>>,
 }

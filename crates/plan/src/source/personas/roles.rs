@@ -59,7 +59,21 @@ pub(super) fn own_worker(manifest: &Manifest, node: &Node, persona: &Persona) ->
     worker.common.timeout = node.common.timeout.clone().or(worker.common.timeout);
     worker.common.max_wait = node.common.max_wait.clone().or(worker.common.max_wait);
     worker.common.retry = node.common.retry.clone().or(worker.common.retry);
+    prove(&mut worker.common, &node.common);
     placed(worker, node)
+}
+
+/// What the node asks for must hold besides what the persona must always prove.
+fn prove(worker: &mut Common, node: &Common) {
+    worker.protect.extend(node.protect.iter().cloned());
+    let Some(asked) = &node.ensure else { return };
+    match &mut worker.ensure {
+        None => worker.ensure = Some(asked.clone()),
+        Some(own) => {
+            own.conditions.extend(asked.conditions.iter().cloned());
+            own.max_retries = asked.max_retries.clone().or(own.max_retries.take());
+        }
+    }
 }
 
 /// Whoever works for a phase has a workspace where the phase's node says so.
@@ -98,7 +112,8 @@ fn worker(
     given: texts::WorkerTexts,
 ) -> Worker {
     let stated = manifest.actors.get(&actor.value).map(|entry| &entry.value);
-    let common = stated.map_or_else(|| Common::at(&actor.span), |stated| stated.common.clone());
+    let mut common = stated.map_or_else(|| Common::at(&actor.span), |stated| stated.common.clone());
+    (common.ensure, common.protect) = (persona.ensure.clone(), persona.protect.clone());
     let kind = match stated.map(|stated| &stated.kind) {
         Some(WorkerKind::Script(_)) => script(stated, given, &actor.span),
         _ => agent(manifest, stated, persona, given),

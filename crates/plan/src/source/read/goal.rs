@@ -8,8 +8,9 @@ use super::super::section::Keys;
 use super::super::text::{Spanned, Text};
 use super::super::tree::{Node, Value};
 use super::super::words::{ACTIONS, ANY_CLASS, CLASSES, Words};
-use super::super::workflow::{AgentStep, ErrorClass, GoalStep, Policies};
+use super::super::workflow::{AgentStep, ErrorClass, GoalStep, Policies, RoleProof};
 use super::Reader;
+use super::ensure;
 use super::fields::Fields;
 use super::goal_plan;
 use super::helper_model::block;
@@ -56,6 +57,43 @@ pub fn roles(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> BTreeMa
         roles.finish(cx);
     }
     read.into()
+}
+
+/// What the roles that do tasks must prove. What makes up for a failed task must prove the same, unless its own role says otherwise.
+pub fn proofs(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> BTreeMap<Role, RoleProof> {
+    let mut proofs = BTreeMap::new();
+    let Some(Value::Map(blocks)) = fields.take(key).map(|pair| &pair.value.value) else { return proofs };
+    for pair in blocks {
+        let (word, owner) = (&pair.key.value, format!("`{}` of {}", pair.key.value, fields.owner_of(key)));
+        let role = Role::ALL.into_iter().find(|role| role.word() == word);
+        let (Some(role), Value::Map(keys)) = (role, &pair.value.value) else { continue };
+        let stated = |name: &str| keys.iter().find(|stated| stated.key.value == name);
+        let (said, kept) = (stated("ensure"), stated("protect"));
+        for stated in said.iter().chain(&kept).filter(|_| !role.works()) {
+            let message =
+                format!("`{}` of {owner}: only roles that do tasks prove something", stated.key.value);
+            cx.error("workflow::not_allowed_here", message, &stated.key.span, "not allowed here").help =
+                Some("say it on `execute`, whose conditions hold for `rescue` too".to_owned());
+        }
+        if said.is_none() && kept.is_none() {
+            continue;
+        }
+        let of = Of { key: "protect", owner: &owner };
+        let protect = kept.map_or_else(Vec::new, |pair| match &pair.value.value {
+            Value::Seq(items) => items.iter().filter_map(|item| cx.text(item, of)).collect(),
+            _ => {
+                cx.wrong_type(&pair.value, of, "a list of patterns");
+                Vec::new()
+            }
+        });
+        let owner = format!("`ensure` of {owner}");
+        let ensure = said.and_then(|pair| ensure::of_node(cx, &pair.value, &owner));
+        proofs.insert(role, RoleProof { ensure, protect });
+    }
+    if let (Some(own), false) = (proofs.get(&Role::Execute).cloned(), proofs.contains_key(&Role::Rescue)) {
+        proofs.insert(Role::Rescue, own);
+    }
+    proofs
 }
 
 /// Only roles that do tasks work with tools and in a folder.

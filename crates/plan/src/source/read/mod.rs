@@ -9,6 +9,7 @@ pub(super) mod approve;
 pub(super) mod budget;
 pub(super) mod capability;
 mod duration;
+pub(super) mod ensure;
 mod fields;
 pub(super) mod fixed;
 pub(super) mod goal;

@@ -58,6 +58,8 @@ pub enum Requires {
     Completed,
     /// Any end, skipped and cancelled too.
     Any,
+    /// Any end; of all needs that say so, one at least succeeded.
+    Some,
 }
 
 /// How many of the needs must be met.

@@ -7,7 +7,8 @@ use super::super::keys::goal::{GIVEN_PLAN, GIVEN_TASK, POLICIES, ROLES};
 use super::super::read;
 use super::super::section::section;
 use super::super::text::{Spanned, Text};
-use super::{AgentStep, ErrorClass};
+use super::ensure::Ensure;
+use super::{AgentStep, ErrorClass, Names};
 use crate::plan::Action;
 use convoke_model::Role;
 
@@ -27,6 +28,9 @@ section! {
         #[by(read::goal::roles)]
         #[on(GOAL)]
         pub roles: BTreeMap<Role, AgentStep> => Object(&ROLES),
+        /// What the work of a role must prove.
+        #[by(read::goal::proofs)]
+        pub proofs as "roles": BTreeMap<Role, RoleProof>,
         /// tasks that one task may be split into (default 4)
         #[on(GOAL)]
         pub max_children: Option<Spanned<u64>> => Integer(1, 100),
@@ -71,6 +75,15 @@ section! {
         /// Bound of nesting (default 4).
         pub max_depth: Option<Spanned<u64>>,
     } judge read::goal::judge_goal
+}
+
+/// What the work of a role must prove.
+#[derive(Debug, Clone, Default)]
+pub struct RoleProof {
+    /// `ensure`.
+    pub ensure: Option<Ensure>,
+    /// `protect`.
+    pub protect: Names,
 }
 
 /// `policies` of a goal.

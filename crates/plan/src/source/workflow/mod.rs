@@ -5,6 +5,7 @@
 //! Invariant: everything that a diagnostic may want to point at has a span.
 
 mod budget;
+pub(in crate::source) mod ensure;
 mod flow;
 mod goal;
 mod group;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 pub use budget::*;
+pub use ensure::{Claim, Ensure, Ensured};
 pub use flow::*;
 pub use goal::*;
 pub use group::*;

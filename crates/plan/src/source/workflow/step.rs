@@ -16,6 +16,7 @@ use super::super::settings::{PLUGINS, PluginUse, Provider, Sandbox, Timeouts};
 use super::super::shape::{Shape, WINDOW};
 use super::super::text::{Spanned, Text};
 use super::super::words::{CONTEXT_TIERS, EFFORTS};
+use super::ensure::{ENSURE, Ensure};
 use super::workspace::{PORTS, WORKSPACE, Workspace};
 use super::{
     Budget, Entry, ErrorRoute, GateStep, GoalStep, Join, Labels, Names, Need, OnUnknown, PhaseStep, Probe,
@@ -127,6 +128,15 @@ section! {
         /// how the work in its worktree comes back (default none: the branch stays)
         #[on(AGENT | SCRIPT | GOAL | WORKFLOW)]
         pub merge: Option<Spanned<MergeMode>>,
+        /// what must hold for its work to count as done; the engine checks it
+        #[by(read::ensure::ensure)]
+        #[on(AGENT | SCRIPT | TOOL)]
+        #[instead("it is about work: say it on the agents, scripts and tools within, of a goal on `roles.execute`, or on a script behind it")]
+        pub ensure: Option<Ensure> => ENSURE,
+        /// patterns of files that its work must leave as they are: what proves it
+        #[on(AGENT | SCRIPT | TOOL)]
+        #[instead("it is about work: say it on the agents, scripts and tools within, of a goal on `roles.execute`")]
+        pub protect: Names = Names::new(),
         /// what all its tasks together may spend
         #[on(MODEL)]
         pub budget: Option<Budget>,
@@ -161,6 +171,8 @@ impl Common {
             merge: None,
             idempotent: None,
             labels: Labels::default(),
+            ensure: None,
+            protect: Names::new(),
             budget: None,
             resources: IndexMap::new(),
             span: span.clone(),

@@ -177,6 +177,7 @@ impl State {
             lacks_digests: self.lacks_digests(task) || self.is_unreconciled(task),
             failure: state.failure.as_deref(),
             order: state.ended,
+            proven: self.is_proven(task),
             called: if looked_at { self.called_for(task) } else { Vec::new() },
         }
     }

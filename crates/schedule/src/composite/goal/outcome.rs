@@ -242,6 +242,9 @@ fn task_value(state: &GoalState<'_>, item: &ItemState<'_>) -> Value {
         "id": state.short(&item.id), "description": item.item.description, "status": status_word(item),
         "reason": whole_reason(state, item),
     });
+    if item.ended() == Some(End::Succeeded) {
+        value["proven"] = json!(item.proven);
+    }
     let instead: Vec<&str> = instead_of(state, item).map(|other| state.short(&other.id)).collect();
     if item.ended() != Some(End::Succeeded) && !instead.is_empty() {
         value["replaced_by"] = json!(instead);

@@ -68,6 +68,8 @@ pub(crate) struct ItemState<'a> {
     pub failure: Option<&'a Failure>,
     /// Its place in the order in which tasks ended.
     pub order: u32,
+    /// Whether it was proven that it is done.
+    pub proven: bool,
     /// Tools that its workers have called.
     pub called: Vec<&'a str>,
 }

@@ -7,8 +7,9 @@ use super::vote::{Ballot, Cast, count, read_vote};
 use crate::composite::Step;
 use crate::state::{State, TaskIx, TaskState};
 use crate::view::View;
+use convoke_model::citations::{Citation, citations};
 use convoke_model::hash::HashSet;
-use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, usage_value};
+use convoke_model::synthesis::{astray, bare, cited, lead_nowhere, mark, readable, usage_value};
 use convoke_model::{ChildKind, Class, Event, Failure, Missing, Piece, TaskId, Usage};
 use convoke_plan::{Reduce, Strategy, Tie};
 use serde_json::{Value, json};
@@ -102,6 +103,48 @@ impl View<'_> {
 }
 
 impl View<'_> {
+    /// The result with its origin. `named`: the sources it is known to come from; else what its text names.
+    pub(super) fn report(
+        &self,
+        task: TaskIx,
+        reduce: &Reduce,
+        merging: &Merging,
+        result: Value,
+        rounds: u32,
+        named: Option<std::collections::BTreeSet<usize>>,
+    ) -> Value {
+        let text = as_text(&result);
+        let merged = named.is_none() && !merging.strategy.chooses();
+        let nowhere = if merged { astray(&text, merging.sources.len()) } else { Vec::new() };
+        let named = named.unwrap_or_else(|| cited(&text, merging.sources.len()));
+        let notes = self.fell_back(task, reduce, merging).into_iter().chain(lead_nowhere(&nowhere));
+        let sources = merging.sources.iter().enumerate();
+        let sources = sources.map(|(at, source)| self.source(at, *source, named.contains(&at)));
+        let (calls, usage) = self.calls_so_far(task);
+        let checked =
+            if merged && merging.strategy.may_ask() { self.citations(&text, merging) } else { Vec::new() };
+        // Moved, not quoted: there may be thousands of sources, and the result is as long as they are.
+        let fields = [
+            ("result", result),
+            ("strategy", merging.strategy.word().into()),
+            ("sources", Value::Array(sources.collect())),
+            ("missing", json!(merging.missing)),
+            ("rounds", rounds.into()),
+            ("calls", calls.into()),
+            ("usage", usage_value(&usage)),
+            ("notes", notes.collect()),
+        ];
+        // Where nothing is cited, nothing is said about it.
+        let checked = (!checked.is_empty()).then(|| ("citations".to_owned(), json!(checked)));
+        fields.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(checked).collect()
+    }
+
+    /// What each citation of a text comes to.
+    fn citations(&self, text: &str, merging: &Merging) -> Vec<Citation> {
+        let source = |at: usize| readable(&self.json_of(merging.sources[at]));
+        citations(text, merging.sources.len(), &source)
+    }
+
     fn add_choice(&self, task: TaskIx, merging: &Merging, winner: TaskIx, report: &mut Value) {
         report["winner"] = json!(self.title(winner));
         let children = self.tasks[task].group.as_deref().map_or(&[][..], |group| &group.members);
@@ -152,38 +195,6 @@ impl State {
         let message = format!("reduce step `{}`: its last question failed: {why}", self.node(task).name);
         let failure = Failure::new(last.map_or(Class::InvalidOutput, |failure| failure.class), message);
         failure.reason(MERGE_FAILED)
-    }
-
-    /// The result with its origin. `named`: the sources it is known to come from; else what its text names.
-    pub(super) fn report(
-        &self,
-        task: TaskIx,
-        reduce: &Reduce,
-        merging: &Merging,
-        result: Value,
-        rounds: u32,
-        named: Option<std::collections::BTreeSet<usize>>,
-    ) -> Value {
-        let text = as_text(&result);
-        let merged = named.is_none() && !merging.strategy.chooses();
-        let nowhere = if merged { astray(&text, merging.sources.len()) } else { Vec::new() };
-        let named = named.unwrap_or_else(|| cited(&text, merging.sources.len()));
-        let notes = self.fell_back(task, reduce, merging).into_iter().chain(lead_nowhere(&nowhere));
-        let sources = merging.sources.iter().enumerate();
-        let sources = sources.map(|(at, source)| self.source(at, *source, named.contains(&at)));
-        let (calls, usage) = self.calls_so_far(task);
-        // Moved, not quoted: there may be thousands of sources, and the result is as long as they are.
-        let fields = [
-            ("result", result),
-            ("strategy", merging.strategy.word().into()),
-            ("sources", Value::Array(sources.collect())),
-            ("missing", json!(merging.missing)),
-            ("rounds", rounds.into()),
-            ("calls", calls.into()),
-            ("usage", usage_value(&usage)),
-            ("notes", notes.collect()),
-        ];
-        fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
     }
 
     /// A source, as reports tell it.

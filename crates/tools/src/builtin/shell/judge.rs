@@ -3,7 +3,7 @@
 use super::world::Beneath;
 use crate::builtin::rulebook::Held;
 use convoke_files::Root;
-use convoke_policy::{Access, Judgement, Limits, Policy};
+use convoke_policy::{Access, Judgement, Limits, PathPattern, Policy};
 
 /// What was found about a command.
 pub(super) struct Judged {
@@ -15,7 +15,9 @@ pub(super) struct Judged {
 
 /// Judges a command in the root's own folder; an error says why it cannot be judged.
 pub(super) fn judge(root: &Root, held: &Held, command: &str) -> Result<Judged, String> {
-    let policies = held.of_commands()?;
+    let mut policies = held.of_commands()?;
+    let kept = kept(root)?;
+    policies.iter_mut().for_each(|policy| policy.paths.protect.extend(kept.iter().cloned()));
     let world = Beneath(root);
     let judgements = policies.iter().map(|policy| policy.judge(command, root.path(), &world));
     let judgement = judgements.reduce(Judgement::strictest).expect("there is one");
@@ -34,13 +36,20 @@ pub(in crate::builtin) fn judge_paths<'p>(
 ) -> Result<Judgement, String> {
     let world = Beneath(root);
     let mut judgement = Judgement::allowed();
-    for policy in policies {
+    let kept = Some(kept(root)?).filter(|kept| !kept.is_empty() && access.changes()).map(Policy::keeping);
+    for policy in policies.iter().chain(&kept) {
         judgement = judgement.strictest(policy.judge_tool(tool));
         for path in paths.clone() {
             judgement = judgement.strictest(policy.judge_path(&root.path().join(path), access, &world));
         }
     }
     Ok(judgement)
+}
+
+/// What the step keeps as it is, whatever its policies allow.
+fn kept(root: &Root) -> Result<Vec<PathPattern>, String> {
+    let read = |text: &String| PathPattern::parse(text).map_err(|why| format!("`protect: {text}`: {why}"));
+    root.kept().iter().map(read).collect()
 }
 
 fn tighter(one: Limits, other: Limits) -> Limits {

@@ -8,6 +8,7 @@
 //! Invariant: no command of an agent runs outside the full sandbox, unless the person gave sandboxes up for the whole run.
 
 mod judge;
+mod kept;
 mod pipeline;
 mod sinks;
 mod world;
@@ -35,13 +36,18 @@ pub trait Shell: Send + Sync {
     /// What is to be said of a command before it is run.
     fn review(&self, root: &Root, held: &Held, arguments: &Value) -> Review;
 
-    /// Runs a command beneath a root. One that the policies deny is a result that says why.
+    /// Why no command can be run at all, if that is so.
+    fn missing(&self) -> Option<String> {
+        None
+    }
+
+    /// Runs a command beneath a root, below the span of its attempt. One that the policies deny is a result that says why.
     fn run<'a>(
         &'a self,
         root: Root,
         held: &'a Held,
         arguments: &'a Value,
-        key: &'a str,
+        trace: Option<&'a str>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>>;
 }
@@ -54,12 +60,16 @@ impl Shell for NoShell {
         Review::Allow
     }
 
+    fn missing(&self) -> Option<String> {
+        Some(self.0.clone())
+    }
+
     fn run<'a>(
         &'a self,
         _: Root,
         _: &'a Held,
         _: &'a Value,
-        _: &'a str,
+        _: Option<&'a str>,
         _: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
         let why = format!("no command can be run here: {}", self.0);
@@ -72,18 +82,21 @@ pub struct Sandboxed {
     launcher: Launcher,
     /// What commands see of the environment, as far as the sandbox and the policies let it through.
     variables: Vec<(OsString, OsString)>,
+    /// The person gave sandboxes up.
+    given_up: bool,
 }
 
 impl Sandboxed {
     /// Commands see of these variables what the sandbox and the policies let through.
     pub fn new(environment: Environment) -> Sandboxed {
         let launcher = Launcher::new("shell", OnDrop::Kill);
-        Sandboxed { launcher, variables: environment.into_variables() }
+        Sandboxed { launcher, variables: environment.into_variables(), given_up: false }
     }
 
     /// The same, with what the person's configuration says of every sandbox.
     pub fn on(self, ground: Ground) -> Sandboxed {
-        Sandboxed { launcher: self.launcher.on(ground), ..self }
+        let given_up = ground.level.is_none();
+        Sandboxed { launcher: self.launcher.on(ground), given_up, ..self }
     }
 
     async fn perform(
@@ -91,6 +104,7 @@ impl Sandboxed {
         root: &Root,
         held: &Held,
         arguments: &Value,
+        trace: Option<&str>,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
         let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
@@ -107,7 +121,11 @@ impl Sandboxed {
             root,
             launcher: &self.launcher,
             variables: &self.variables,
-            confinement: confinement(root, &judgement),
+            trace,
+            confinement: match confinement(root, &judgement) {
+                Ok(confinement) => confinement,
+                Err(why) => return Ok(failed(why)),
+            },
             kept: usize::try_from(limits.output).unwrap_or(usize::MAX),
             stop: cancel.child_token(),
         };
@@ -126,7 +144,7 @@ impl Sandboxed {
 }
 
 /// What a command may do: read all but secrets, write beneath the root, reach the hosts of its plan.
-fn confinement(root: &Root, judgement: &Judgement) -> Confinement {
+fn confinement(root: &Root, judgement: &Judgement) -> Result<Confinement, String> {
     let hosts = judgement.plan.as_ref().filter(|plan| !plan.runs_project_code).map(|plan| &plan.hosts);
     let listed: Vec<String> = hosts
         .into_iter()
@@ -134,7 +152,9 @@ fn confinement(root: &Root, judgement: &Judgement) -> Confinement {
         .map(|host| host.split_once("://").map_or(host.as_str(), |(_, host)| host).to_owned())
         .collect();
     let network = if listed.is_empty() { Network::Closed } else { Network::Hosts(listed) };
-    Confinement::full(root.path(), &[], network).hiding(root.hidden().to_vec())
+    let mut confinement = Confinement::full(root.path(), &[], network).hiding(root.hidden().to_vec());
+    confinement.protected.extend(kept::names(root)?);
+    Ok(confinement)
 }
 
 fn told(ran: Ran, time: Duration) -> ToolResult {
@@ -158,6 +178,13 @@ pub(super) fn reasons(judgement: &Judgement) -> String {
 }
 
 impl Shell for Sandboxed {
+    fn missing(&self) -> Option<String> {
+        match self.given_up {
+            true => None,
+            false => convoke_sandbox::available().err().map(|missing| missing.to_string()),
+        }
+    }
+
     fn review(&self, root: &Root, held: &Held, arguments: &Value) -> Review {
         let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
         // What cannot be judged is refused when it is called, with the reason.
@@ -188,10 +215,10 @@ impl Shell for Sandboxed {
         root: Root,
         held: &'a Held,
         arguments: &'a Value,
-        _key: &'a str,
+        trace: Option<&'a str>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<ToolResult, Failure>> {
-        Box::pin(async move { self.perform(&root, held, arguments, cancel).await })
+        Box::pin(async move { self.perform(&root, held, arguments, trace, cancel).await })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::capture::Capture;
 use crate::process::{Ended, attend, exit_code};
 use crate::silence::Silence;
 use convoke_files::{Kind, Root};
+use convoke_model::TRACEPARENT;
 use convoke_policy::{CommandPlan, Join, PlannedCommand, PlannedPipeline, PlannedRedirect};
 use convoke_process::{Group, Launcher, Pipes};
 use convoke_sandbox::Confinement;
@@ -31,6 +32,8 @@ pub(super) struct Runner<'a> {
     pub root: &'a Root,
     pub launcher: &'a Launcher,
     pub variables: &'a [(OsString, OsString)],
+    /// The span of the attempt, where runs are traced.
+    pub trace: Option<&'a str>,
     pub confinement: Confinement,
     /// Bytes of output that are kept.
     pub kept: usize,
@@ -216,6 +219,7 @@ impl Runner<'_> {
         }
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(self.environment());
+        command.envs(self.trace.map(|trace| (TRACEPARENT, trace)));
         command.envs(planned.env.iter()).current_dir(self.root.path().join(found.place.as_str()));
         command.stdin(if is_fed { Stdio::piped() } else { Stdio::null() });
         let cancelled = self.stop.cancelled();

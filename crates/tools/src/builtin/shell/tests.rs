@@ -22,7 +22,23 @@ fn policy(text: &str) -> Held {
 }
 
 async fn run(root: Root, arguments: Value) -> ToolResult {
-    shell().run(root, &Held::stated(&[]), &arguments, "k", CancellationToken::new()).await.unwrap()
+    shell().run(root, &Held::stated(&[]), &arguments, None, CancellationToken::new()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_command_is_handed_the_span_of_its_attempt() {
+    if !has_sandbox() {
+        return;
+    }
+    for (trace, seen) in
+        [(Some("00-1-2-01"), "TRACEPARENT=00-1-2-01\n[exit code 0]"), (None, "[exit code 1]")]
+    {
+        let (_folder, root) = world(&[]);
+        let arguments = json!({"command": "env | grep TRACEPARENT"});
+        let result =
+            shell().run(root, &Held::stated(&[]), &arguments, trace, CancellationToken::new()).await.unwrap();
+        assert_eq!(result.text, seen);
+    }
 }
 
 /// Whether this machine has a sandbox; a test that cannot run says so.
@@ -90,7 +106,7 @@ async fn the_strictest_of_several_policies_counts() {
     let unknown = [PolicySource { name: "nothing".into(), text: None, cedar: None }];
     let arguments = json!({"command": "ls"});
     let result =
-        shell().run(root, &Held::stated(&unknown), &arguments, "k", CancellationToken::new()).await.unwrap();
+        shell().run(root, &Held::stated(&unknown), &arguments, None, CancellationToken::new()).await.unwrap();
     assert_eq!(result.text, "there is no policy `nothing`");
 }
 

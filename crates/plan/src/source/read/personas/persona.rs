@@ -6,6 +6,7 @@ use super::super::super::text::{Spanned, Text};
 use super::super::super::tree::Node as Tree;
 use super::super::super::workflow::Clearance;
 use super::super::Reader;
+use super::super::ensure;
 use super::super::fields::Fields;
 use super::super::manifest::{judge_service, parted};
 use super::name;
@@ -28,7 +29,10 @@ pub(super) fn persona(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option
         None => (None, model),
     };
     let only = model.as_ref().map(|model| Spanned::new(model.value.clone(), model.span.clone()));
+    let (ensure, protect) = ensure::pair(cx, &mut fields);
     let persona = Persona {
+        ensure,
+        protect,
         id,
         display_name: fields.text(cx, "displayName"),
         prompt: prompt(cx, &mut fields),

@@ -26,6 +26,7 @@ pub(crate) fn items(
         toolless: task.tools.as_ref().is_some_and(Vec::is_empty),
         priority: task.priority.saturating_sub(UNSTATED),
         skip: skip(task),
+        ensure: task.ensure.clone(),
         effort: task.effort,
         replaces: task.replaces.iter().map(|id| known(id)).collect(),
         note: None,

@@ -316,8 +316,17 @@ fn listed_value(
 ) -> Json {
     json!({
         "id": cx.state.short(&item.id), "description": description, "status": status_word(item),
-        "summary": summary, "reason": reason,
+        "summary": summary, "reason": reason, "proof": proof_word(item),
     })
+}
+
+/// What stands behind the word of the agent that a task is done.
+fn proof_word(item: &ItemState<'_>) -> &'static str {
+    match item.ended() {
+        Some(End::Succeeded) if item.proven => "proven",
+        Some(End::Succeeded) => "not proven",
+        _ => "",
+    }
 }
 
 /// The last line of a list that does not hold all tasks.

@@ -137,6 +137,9 @@ impl Look<'_, '_> {
     /// Why it can have no children.
     pub(in crate::composite::goal) fn spawn_refusal(&self) -> Option<String> {
         let bounds = self.state.goal.bounds;
+        if !self.item.item.ensure.is_empty() {
+            return Some("what it must prove is about the work of one agent (ensure)".into());
+        }
         if self.item.recovers(self.state) {
             return Some("a task that recovers another has no children".into());
         }

@@ -198,6 +198,7 @@ impl Look<'_, '_> {
             toolless: item.toolless,
             priority: item.priority,
             skip: None,
+            ensure: item.ensure.clone(),
             effort: Effort::default(),
             replaces: vec![self.item.id.clone()],
             note,

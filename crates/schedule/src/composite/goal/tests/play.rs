@@ -169,6 +169,7 @@ impl Play {
             lacks_digests: piece.joined,
             failure: piece.failure.as_ref(),
             order: 0,
+            proven: false,
             called: piece.called.iter().map(String::as_str).collect(),
         }
     }

@@ -1,0 +1,223 @@
+//! Proof of work: what was said to be done is looked at before it counts.
+//!
+//! A [`Prover`] looks at the world: files, commands, expressions. Here is when it looks and what follows: what was there before is on
+//! disk before the work begins, each check is on disk before anything follows from it, and one that is on disk already is not made
+//! again. A command that fails its proof has failed; an agent is told what was found and goes on (`conversation::proving`).
+//!
+//! Invariant: an attempt that must prove something ends well only with a check on disk in which everything holds.
+
+use crate::{Asker, EngineLink, Report};
+use convoke_failpoint::failpoint;
+use convoke_model::excerpt::{clipped, one_line};
+use convoke_model::{
+    Assignment, AttemptEnd, Class, Condition, EffectCommit, Failure, JsonText, ProbeFinding, ProofCall,
+    ProofCheck, ProofFinding, ProofTold, Work, reason,
+};
+use futures::future::BoxFuture;
+use std::collections::BTreeSet;
+use tokio_util::sync::CancellationToken;
+
+/// Characters of what was found that stand in a failure.
+const MOST_WORDS: usize = 300;
+
+/// Looks whether conditions hold.
+pub trait Prover: Send + Sync {
+    /// What is there now, for conditions that compare. Refused where a condition could not be checked later, so that nothing is
+    /// spent on work that cannot be proven.
+    fn begin<'a>(
+        &'a self,
+        asker: Asker<'a>,
+        proof: &'a ProofCall,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<JsonText, Failure>>;
+
+    /// What is found about each condition but those about the conversation, in their order.
+    fn check<'a>(
+        &'a self,
+        asker: Asker<'a>,
+        proof: &'a ProofCall,
+        output: &'a JsonText,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<Vec<ProofFinding>, Failure>>;
+}
+
+/// Looks at nothing, and says so.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProver;
+
+impl Prover for NoProver {
+    fn begin<'a>(
+        &'a self,
+        _: Asker<'a>,
+        _: &'a ProofCall,
+        _: CancellationToken,
+    ) -> BoxFuture<'a, Result<JsonText, Failure>> {
+        Box::pin(std::future::ready(Err(nobody_looks())))
+    }
+
+    fn check<'a>(
+        &'a self,
+        _: Asker<'a>,
+        _: &'a ProofCall,
+        _: &'a JsonText,
+        _: CancellationToken,
+    ) -> BoxFuture<'a, Result<Vec<ProofFinding>, Failure>> {
+        Box::pin(std::future::ready(Err(nobody_looks())))
+    }
+}
+
+fn nobody_looks() -> Failure {
+    Failure::new(Class::Fatal, "conditions cannot be checked in this process").reason(reason::UNPROVABLE)
+}
+
+/// Checks the work of one attempt.
+#[derive(Clone, Copy)]
+pub(crate) struct Checker<'a> {
+    pub prover: &'a dyn Prover,
+    pub assignment: &'a Assignment,
+    pub link: &'a dyn EngineLink,
+}
+
+impl Checker<'_> {
+    fn asker<'p>(&'p self, proof: &'p ProofCall) -> Asker<'p> {
+        let own = Asker::from(self.assignment);
+        let of_script = match &self.assignment.work {
+            Work::Script(call) => call.working_dir.as_deref(),
+            _ => None,
+        };
+        let agreed = self.assignment.contract.as_deref().and_then(|contract| contract.working_dir.as_deref());
+        let folder = proof.folder.as_deref().or(own.folder).or(agreed).or(of_script);
+        Asker { folder, ..own }
+    }
+
+    /// Has on disk what the work will be compared with. What is there already is not looked at again: it was there first.
+    pub async fn begin(
+        &self,
+        proof: &ProofCall,
+        cancel: &CancellationToken,
+    ) -> Result<Option<JsonText>, Failure> {
+        if proof.baseline.is_some() {
+            return Ok(None);
+        }
+        failpoint!("agent.proof.begin");
+        let found = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(self.cancelled()),
+            found = self.prover.begin(self.asker(proof), proof, cancel.child_token()) => found,
+        };
+        let baseline = found.map_err(|failure| self.named(failure))?;
+        self.link.prove(ProofTold::Begun(baseline.clone())).await.map_err(|failure| self.named(failure))?;
+        failpoint!("agent.proof.begun");
+        Ok(Some(baseline))
+    }
+
+    /// What is found, on disk. `called` are the entries of tools that were called with success.
+    pub async fn check(
+        &self,
+        proof: &ProofCall,
+        check: &str,
+        output: &JsonText,
+        called: &BTreeSet<String>,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<ProofFinding>, Failure> {
+        if let Some(known) = proof.known(check) {
+            return Ok(known.to_vec());
+        }
+        failpoint!("agent.proof.before");
+        let seen = self.prover.check(self.asker(proof), proof, output, cancel.child_token()).await;
+        failpoint!("agent.proof.checked");
+        if cancel.is_cancelled() {
+            return Err(self.cancelled());
+        }
+        let findings = complete(proof, seen.map_err(|failure| self.named(failure))?, called);
+        let told = ProofCheck { check: check.to_owned(), findings: findings.clone() };
+        self.link.prove(ProofTold::Checked(told)).await.map_err(|failure| self.named(failure))?;
+        failpoint!("agent.proof.told");
+        Ok(findings)
+    }
+
+    /// The end of a command, a tool or a probe once its work was looked at. Nobody can be told what is missing, so it has failed.
+    pub async fn judge(&self, proof: &ProofCall, end: AttemptEnd, cancel: &CancellationToken) -> AttemptEnd {
+        let (output, usage) = match &end {
+            AttemptEnd::Finished { output, usage } => (output.clone(), *usage),
+            AttemptEnd::Probed(ProbeFinding::Happened(output)) => (output.clone(), Default::default()),
+            _ => return end,
+        };
+        if !proof.claims(&output) {
+            return end;
+        }
+        let is_probe = matches!(end, AttemptEnd::Probed(_));
+        if !is_probe {
+            // It is done, whatever becomes of this process while it is looked at.
+            let (key, result) = (self.assignment.key.to_string(), Some(output.clone()));
+            self.link.report(Report::EffectCommitted(EffectCommit { key, failed: false, result }));
+            failpoint!("agent.proof.done");
+        }
+        let check = format!("{}attempt {}", proof.about, self.assignment.attempt);
+        let findings = match self.check(proof, &check, &output, &BTreeSet::new(), cancel).await {
+            Ok(findings) => findings,
+            Err(failure) => return AttemptEnd::Failed { failure, usage, partial: Some(output) },
+        };
+        match (findings.iter().all(|finding| finding.held), is_probe) {
+            (true, _) => end,
+            (false, false) => {
+                let failure = unproven(&self.assignment.step, &findings, 1);
+                AttemptEnd::Failed { failure, usage, partial: Some(output) }
+            }
+            (false, true) => {
+                let why = format!("the probe says that it happened, but {}", missing(&findings));
+                AttemptEnd::Probed(ProbeFinding::Unclear(why))
+            }
+        }
+    }
+
+    /// The outcome of a command or a tool that an attempt before this one knew, and that was only not looked at yet.
+    pub fn known_output(&self) -> Option<AttemptEnd> {
+        let known = self.assignment.known_results.iter();
+        let mut own = known.filter(|known| *known.key == *self.assignment.key);
+        own.next_back()
+            .map(|known| AttemptEnd::Finished { output: known.result.clone(), usage: Default::default() })
+    }
+
+    fn cancelled(&self) -> Failure {
+        Failure::new(Class::Cancelled, format!("step `{}`: cancelled", self.assignment.step))
+    }
+
+    fn named(&self, mut failure: Failure) -> Failure {
+        failure.message = format!("step `{}`: {}", self.assignment.step, failure.message);
+        failure
+    }
+}
+
+/// The findings in the order of the conditions, those about the conversation among them.
+fn complete(proof: &ProofCall, seen: Vec<ProofFinding>, called: &BTreeSet<String>) -> Vec<ProofFinding> {
+    let mut seen = seen.into_iter();
+    let finding = |condition: Condition| match &condition {
+        Condition::ToolCalled(tool) => {
+            let held = called.contains(tool);
+            let evidence = if held { "" } else { "no call of it succeeded" };
+            ProofFinding::new(condition, held, evidence)
+        }
+        _ => seen.next().unwrap_or_else(|| ProofFinding::new(condition, false, "it was not looked at")),
+    };
+    proof.all().map(|stated| stated.condition).map(finding).collect()
+}
+
+/// What does not hold, in one line.
+pub(crate) fn missing(findings: &[ProofFinding]) -> String {
+    let words =
+        findings.iter().filter(|finding| !finding.held).map(|finding| match finding.evidence.as_str() {
+            "" => format!("`{}` does not hold", finding.condition),
+            why => format!("`{}` does not hold ({})", finding.condition, clipped(&one_line(why), MOST_WORDS)),
+        });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// The failure of work whose proof was looked for so many times.
+pub(crate) fn unproven(step: &str, findings: &[ProofFinding], times: u32) -> Failure {
+    let asked = if times > 1 { format!(" (checked {times} times)") } else { String::new() };
+    let message = format!("step `{step}`: it is said to be done and is not{asked}: {}", missing(findings));
+    Failure::new(Class::InvalidOutput, message)
+        .reason(reason::UNPROVEN)
+        .hint(format!("`convoke show RUN {step}` has each check with what was found"))
+}

@@ -1,0 +1,77 @@
+//! What proves that a task is done: each check with what was found, and openly where nothing does.
+
+use super::InspectedRun;
+use crate::failure::CommandFailure;
+use convoke_engine::report::{TaskReport, TaskWord};
+use convoke_model::{Event, Payload, ProofFinding, TaskId, Timestamp};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// One check of a task.
+struct Check<'a> {
+    at: Timestamp,
+    attempt: u32,
+    held: bool,
+    findings: &'a Payload,
+}
+
+impl InspectedRun {
+    fn checks<'a>(&'a self, id: &'a TaskId) -> impl Iterator<Item = Check<'a>> {
+        self.stored.events.iter().filter_map(move |stamped| match &stamped.event {
+            Event::ProofChecked { task, attempt, held, findings, .. } if task == id => {
+                Some(Check { at: stamped.at, attempt: *attempt, held: *held, findings })
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a task that has succeeded has proven it. Of tasks that attempt nothing themselves nothing is said.
+    pub(super) fn proven(&self, id: &TaskId, task: &TaskReport) -> Option<bool> {
+        let has_done = task.state == TaskWord::Succeeded && !task.attempts.is_empty();
+        has_done.then(|| self.checks(id).last().is_some_and(|last| last.held))
+    }
+
+    /// For programs: each check.
+    pub(super) fn checks_json(&self, id: &TaskId) -> Result<Option<Value>, CommandFailure> {
+        let mut all = Vec::new();
+        for check in self.checks(id) {
+            let findings = self.findings(&check)?;
+            all.push(json!({
+                "at": check.at.rfc3339(), "attempt": check.attempt, "held": check.held, "findings": findings,
+            }));
+        }
+        Ok((!all.is_empty()).then_some(Value::Array(all)))
+    }
+
+    /// For people: the last word on it, and each check.
+    pub(super) fn proof_text(&self, id: &TaskId, task: &TaskReport) -> Result<String, CommandFailure> {
+        let mut text = match self.proven(id, task) {
+            Some(true) => "proven\n".to_owned(),
+            Some(false) => "not proven: its own word alone (nothing was declared by `ensure`)\n".to_owned(),
+            None => String::new(),
+        };
+        for (number, check) in self.checks(id).enumerate() {
+            let findings = self.findings(&check)?;
+            let open = findings.iter().filter(|finding| !finding.held).count();
+            let came = match open {
+                0 => "everything holds".to_owned(),
+                open => format!("{open} of {} do not hold", findings.len()),
+            };
+            writeln!(text, "check {} (attempt {}): {came}", number + 1, check.attempt)
+                .expect("text takes text");
+            for finding in findings {
+                let mark = if finding.held { "holds" } else { "open " };
+                writeln!(text, "  {mark}  {}", finding.condition).expect("text takes text");
+                // What holds needs no evidence for people; programs have all of it.
+                let lines = finding.evidence.lines().filter(|_| !finding.held);
+                lines.for_each(|line| writeln!(text, "           {line}").expect("text takes text"));
+            }
+        }
+        Ok(text)
+    }
+
+    fn findings(&self, check: &Check<'_>) -> Result<Vec<ProofFinding>, CommandFailure> {
+        let found = self.value(Some(check.findings))?;
+        Ok(found.and_then(|found| serde_json::from_str(found.as_str()).ok()).unwrap_or_default())
+    }
+}

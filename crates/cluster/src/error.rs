@@ -1,0 +1,62 @@
+//! What can go wrong between this process and the cluster.
+
+use convoke_engine::EngineError;
+
+/// Why something could not be done on a cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// No answer came.
+    #[error("the cluster at {address} does not answer: {why}")]
+    Away {
+        /// Where it was looked for.
+        address: String,
+        /// What happened instead.
+        why: String,
+    },
+    /// It answered that it cannot.
+    #[error("the cluster at {address} refuses `{what}` ({status}): {why}")]
+    Refused {
+        /// Where.
+        address: String,
+        /// What was asked of it.
+        what: String,
+        /// The status of HTTP.
+        status: u16,
+        /// Its words.
+        why: String,
+    },
+    /// Its words make no sense here.
+    #[error("the cluster says something that this version of convoke cannot read: {0}")]
+    Unreadable(String),
+    /// A run is kept in a form that this version does not know.
+    #[error(
+        "run `{run}` is kept in form {found}, and this version of convoke knows form {known}; a newer worker goes on with it"
+    )]
+    Newer {
+        /// The run.
+        run: String,
+        /// The form.
+        found: u32,
+        /// What is known here.
+        known: u32,
+    },
+    /// The state could not be made from the events.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The history is not what its head says.
+    #[error("the events of run `{0}` are not those that its head names")]
+    Torn(String),
+    /// A key is none.
+    #[error("`{0}` is no public key of a cluster's requests; such a key begins with `publickeyv1_`")]
+    Key(String),
+    /// A port or a file could not be used.
+    #[error("{0}: {1}")]
+    Io(String, #[source] std::io::Error),
+}
+
+impl ClusterError {
+    /// Whether asking again is of no use.
+    pub fn is_final(&self) -> bool {
+        matches!(self, ClusterError::Refused { status, .. } if (400..500).contains(status))
+    }
+}

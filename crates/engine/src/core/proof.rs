@@ -1,0 +1,29 @@
+//! What attempts tell about proof, as events.
+
+use super::{Core, Turn};
+use convoke_model::{Event, JsonText, ProofTold, Timestamp};
+use convoke_schedule::TaskIx;
+
+impl Core {
+    /// An attempt says what its work is compared with, or what a check found.
+    pub(super) fn take_proof(
+        &mut self,
+        at: Timestamp,
+        task: TaskIx,
+        attempt: u32,
+        told: ProofTold,
+        turn: &mut Turn,
+    ) {
+        let task = self.scheduler.id(task).clone();
+        let event = match told {
+            ProofTold::Begun(baseline) => {
+                Event::ProofBegun { task, attempt, baseline: self.store.payload(baseline) }
+            }
+            ProofTold::Checked(check) => {
+                let (held, findings) = (check.held(), self.store.payload(JsonText::of(&check.findings)));
+                Event::ProofChecked { task, attempt, check: check.check, held, findings }
+            }
+        };
+        self.happen(at, event, turn);
+    }
+}

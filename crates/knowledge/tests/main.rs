@@ -1,0 +1,7 @@
+//! The graph against journals that simulated runs left, and against another store.
+
+mod figures;
+mod following;
+mod hidden;
+mod kit;
+mod queries;
