@@ -9,7 +9,6 @@ use super::unconfined::{Unconfined, starts_commands};
 use crate::advice;
 use crate::args::RunFlags;
 use crate::cassette::{self, CassetteMode};
-use crate::config::Config;
 use crate::config::{Config, Entry, Origin};
 use crate::env;
 use crate::exit::Exit;

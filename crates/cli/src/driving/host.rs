@@ -3,7 +3,6 @@
 
 use super::credentials::RunSettings;
 use super::equipment::Equipment;
-use crate::config::Config;
 use crate::env;
 use convoke_agent::Executor;
 use convoke_handover::{HostEnvironment, Performer, Performers};
