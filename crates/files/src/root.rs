@@ -36,9 +36,11 @@ impl Root {
         Ok(Root { folder, path: real, named: path.to_owned(), hidden: Vec::new(), kept: Vec::new() })
     }
 
-    /// The same, with places that are out of reach wherever they lie.
+    /// The same, with places that are out of reach wherever they lie. What holds the root itself hides nothing of it: a worktree lies in
+    /// the engine's state.
     pub fn hiding(mut self, hidden: impl IntoIterator<Item = PathBuf>) -> Root {
-        self.hidden.extend(hidden);
+        let lies = self.path.clone();
+        self.hidden.extend(hidden.into_iter().filter(|hidden| !lies.starts_with(hidden)));
         self
     }
 

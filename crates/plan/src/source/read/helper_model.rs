@@ -30,6 +30,12 @@ pub fn block(cx: &mut Reader<'_>, fields: &mut Fields<'_>, key: &str) -> Option<
 fn whole_block(cx: &mut Reader<'_>, mut block: Fields<'_>) -> Option<AgentStep> {
     let read = AgentStep::take(cx, &mut block);
     refuse_empty(cx, &block, read.as_ref().and_then(|read| read.prompt.as_ref()));
+    // What a role must prove is read beside its model (`goal::proofs`).
+    for key in ["ensure", "protect"] {
+        if block.has(key) {
+            block.take(key);
+        }
+    }
     block.finish(cx);
     read
 }
