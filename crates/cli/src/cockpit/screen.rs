@@ -39,8 +39,8 @@ impl Screen {
     pub fn open() -> io::Result<Screen> {
         enable_raw_mode()?;
         let opened = (|| {
-            execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
-            Terminal::new(CrosstermBackend::new(io::stdout()))
+            execute!(stdio::window(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+            Terminal::new(CrosstermBackend::new(stdio::window()))
         })();
         match opened {
             Ok(terminal) => Ok(Screen { terminal }),
@@ -65,7 +65,7 @@ impl Drop for Screen {
 
 fn give_back() {
     disable_raw_mode().ok();
-    execute!(io::stdout(), DisableBracketedPaste, cursor::Show, LeaveAlternateScreen).ok();
+    execute!(stdio::window(), DisableBracketedPaste, cursor::Show, LeaveAlternateScreen).ok();
 }
 
 /// Sends keys from a thread of its own, which ends with the terminal or with the program.

@@ -52,6 +52,11 @@ pub fn screen() -> io::Stderr {
     io::stderr()
 }
 
+/// Standard output as it is, for the cockpit, whose texts are escaped before they are drawn.
+pub fn window() -> io::Stdout {
+    io::stdout()
+}
+
 /// Rings the bell of the terminal.
 pub fn bell() {
     let mut out = io::stderr().lock();
