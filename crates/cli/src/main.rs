@@ -22,10 +22,12 @@ mod plan_text;
 mod printing;
 mod retention;
 mod reusing;
+mod secrets;
 mod serving;
 mod short_history;
 mod stored;
 mod subject;
+mod trust;
 mod view;
 mod watch;
 mod workspaces;
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
     if cli.global.log_format == Some(args::LogFormat::Json) {
         json_log::switch_on();
     }
-    let console = match console::Console::open(&cli.global) {
+    let console = match console::Console::open(&cli.global, &cli.command) {
         Ok(console) => console,
         Err(failure) => return end_badly(&failure, paint::Paint::off()),
     };

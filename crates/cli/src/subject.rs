@@ -6,6 +6,7 @@ use crate::failure::CommandFailure;
 use crate::inputs;
 use crate::presets::{self, Found, PREFIX};
 use crate::sources::Disk;
+use crate::trust::{self, Origin, Place};
 use convoke_plan::compile::{Compiled, GivenInput, check_declared, check_inputs};
 use convoke_plan::generate::{Made, Preset, files, with_inputs, yaml};
 use convoke_plan::source::manifest_data;
@@ -22,6 +23,8 @@ pub struct Subject {
     pub given: Vec<(String, GivenInput)>,
     /// What models would know by name alone.
     bare: BareNames,
+    /// How it came to this command.
+    pub origin: Origin,
 }
 
 /// Where names that reach models without what they stand for are looked for.
@@ -37,12 +40,18 @@ enum BareNames {
 impl Subject {
     /// What a word of the command line stands for.
     pub fn of(file: &Path, given: Vec<(String, GivenInput)>) -> Result<Subject, CommandFailure> {
+        if let Some(address) = file.to_str().filter(|text| trust::is_url(text)) {
+            let fetched = Subject::made_as(file, trust::fetch(address)?);
+            return Ok(Subject { given, origin: Origin::Fetched, ..fetched });
+        }
         let Some(name) = file.to_str().and_then(|text| text.strip_prefix(PREFIX)) else {
-            return Ok(Subject { file: file.to_owned(), made: None, given, bare: BareNames::Nowhere });
+            let (made, bare, origin) = (None, BareNames::Nowhere, Origin::Named);
+            return Ok(Subject { file: file.to_owned(), made, given, bare, origin });
         };
         match presets::find(name)? {
-            Found::File { path, .. } => {
-                Ok(Subject { file: path, made: None, given, bare: BareNames::OfFile })
+            Found::File { path, is_own, .. } => {
+                let origin = if is_own { Origin::Named } else { Origin::Found };
+                Ok(Subject { file: path, made: None, given, bare: BareNames::OfFile, origin })
             }
             Found::Ours(preset) => {
                 let made = make(preset, &given)?;
@@ -60,12 +69,22 @@ impl Subject {
     }
 
     fn made_as(file: &Path, text: String) -> Subject {
-        Subject { file: file.to_owned(), made: Some(text), given: Vec::new(), bare: BareNames::Nowhere }
+        let (given, bare, origin) = (Vec::new(), BareNames::Nowhere, Origin::Named);
+        Subject { file: file.to_owned(), made: Some(text), given, bare, origin }
+    }
+
+    /// Refuses what nobody named and nobody trusts. `found` says that a caller of the API named it, and no person.
+    pub fn require_trust(&self, config: &Config, found: bool, plan: &Plan) -> Result<(), CommandFailure> {
+        let origin = if found && self.origin == Origin::Named { Origin::Found } else { self.origin };
+        trust::require(config, origin, &Place::of(&self.file), plan)
     }
 
     /// Compiles it.
     pub fn compile(&self, config: &Config, provider: Option<&str>) -> Result<Compiled, CommandFailure> {
         let mut compiled = match &self.made {
+            Some(text) if self.origin == Origin::Fetched => {
+                compiling::compile_fetched(&self.file.to_string_lossy(), text, config, provider)
+            }
             Some(text) => compiling::compile_text(&self.file.to_string_lossy(), text, config, provider),
             None => compiling::compile_file(&self.file, config, provider)?,
         };

@@ -41,7 +41,8 @@ impl WorkSharing {
         flags: &RunFlags,
     ) -> Result<WorkSharing, CommandFailure> {
         let table = &shares.table;
-        let host = Host::of_this_process(equipment.ground()).map_err(unusable)?;
+        let secrets = equipment.secrets().named().map(|(name, _)| name.to_owned());
+        let host = Host::of_this_process(equipment.ground()).map_err(unusable)?.keeping(secrets);
         let slots = LocalSlots::new(flags.keep.unwrap_or_else(default_slots));
         let shared = SharedRun {
             run: run.clone(),
