@@ -59,8 +59,12 @@ fn is_descriptor(path: &Path) -> bool {
 }
 
 fn read_up_to(file: std::fs::File, most: usize) -> Result<Zeroizing<Vec<u8>>, Refused> {
-    // The room is there from the start: a buffer that grows leaves copies behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(most + 1));
+    // The room is there from the start: a buffer that grows leaves copies behind. It is no larger than it must be, because all of it is
+    // wiped; a pipe does not say how much is coming.
+    let meta = file.metadata()?;
+    let size = usize::try_from(meta.len()).unwrap_or(most);
+    let room = if meta.is_file() { size.min(most) } else { most.min(LONGEST) };
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room + 2));
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > most { Err(Unusable::Long.into()) } else { Ok(bytes) }
 }

@@ -61,7 +61,11 @@ impl Scrubber {
     pub fn decided(&self, text: &str) -> usize {
         let starts = text.char_indices().map(|(at, _)| at);
         let mut starts = starts.skip_while(|at| text.len() - at > self.longest);
-        starts.find(|at| self.begins_a_form(&text[*at..])).unwrap_or(text.len())
+        let begins = starts.find(|at| self.begins_a_form(&text[*at..])).unwrap_or(text.len());
+        // The end of a whole secret can be the beginning of another: what is whole is not parted.
+        let mut whole = self.known.iter().flat_map(|known| known.find_iter(text));
+        let parted = whole.find(|found| found.start() < begins && begins < found.end());
+        parted.map_or(begins, |found| found.end())
     }
 
     /// Whether a form begins so and goes on.
