@@ -61,7 +61,11 @@ impl Provider for Parrot {
         let received = format!("{}\n{calls:?}\n{:?}\n", texts.join("\n"), request.tools);
         self.received.lock().unwrap().push_str(&received);
         let leak = &self.case.leak;
-        sink.report(Report::Progress { text: leak.clone() });
+        // As services send it: a few characters at a time.
+        let characters: Vec<char> = leak.chars().collect();
+        for piece in characters.chunks(3) {
+            sink.report(Report::Progress { text: piece.iter().collect() });
+        }
         sink.report(Report::Noted { code: "seen", message: leak.clone() });
         let mut reply = Reply::said(leak.clone(), Finish::Stop, Usage::default(), "m");
         let result = match (request.call, self.case.ending) {
@@ -171,7 +175,9 @@ impl Admission for Told {
 impl Sink for Told {
     fn report(&self, report: Report) {
         match report {
-            Report::Progress { text } | Report::Noted { message: text, .. } => self.hear(&text),
+            // Pieces of one text.
+            Report::Progress { text } => self.texts.lock().unwrap().push_str(&text),
+            Report::Noted { message: text, .. } => self.hear(&text),
             other => self.hear(&format!("{other:?}")),
         }
     }

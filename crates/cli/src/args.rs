@@ -18,9 +18,11 @@ mod knowledge;
 mod policy;
 mod prices;
 mod running;
+mod secrets;
 mod serving;
 mod telling;
 mod tooling;
+mod trust;
 mod values;
 
 pub use cluster::{ClusterCommand, ClusterDevArgs, WorkerArgs};
@@ -41,12 +43,16 @@ pub use prices::{PricesArgs, PricesCommand, PricesFormat};
 pub use running::{
     AnswerArgs, AttachArgs, ForkArgs, InputArgs, ResumeArgs, RunArgs, RunFlags, StopArgs, WorkArgs,
 };
+pub use secrets::{
+    SecretsArgs, SecretsCheckArgs, SecretsCommand, SecretsGetArgs, SecretsInitArgs, SecretsSetArgs,
+};
 pub use serving::{RoleChoice, ServeArgs, ServeCommand, TokenCommand};
 pub use telling::{FollowArgs, MetricsArgs, MetricsFormat};
 pub use tooling::{
     CapacityArgs, CapacityCommand, CompleteArgs, CompletionsArgs, ConfigCommand, DoctorArgs, ManArgs,
     ProjectAction, ProjectArgs, WorkspacesAction, WorkspacesArgs,
 };
+pub use trust::{TrustArgs, TrustCommand};
 pub use values::{Spending, age, size};
 
 const STYLES: Styles = Styles::styled()
@@ -105,6 +111,9 @@ pub struct Global {
     /// Commands run without a sandbox, with all of your rights; agents' commands too
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub unsafe_no_sandbox: bool,
+    /// A file (mode 0600) or descriptor (/dev/fd/3) with the passphrase of the vault, instead of the terminal
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
+    pub vault_passphrase_file: Option<PathBuf>,
     /// This process goes on for one that `--detach` was said to
     #[arg(long, global = true, hide = true, value_name = "FROM")]
     pub detached: Option<DetachedFrom>,
@@ -227,6 +236,10 @@ pub enum Command {
     #[cfg(feature = "knowledge")]
     #[command(subcommand)]
     Knowledge(KnowledgeCommand),
+    /// Say that a workflow which you did not write may run, as it is now
+    Trust(TrustArgs),
+    /// Keep secrets in an encrypted vault, and see whether those of a workflow can be had
+    Secrets(SecretsArgs),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -240,6 +253,18 @@ pub enum Command {
 }
 
 impl Command {
+    /// The files that a person names: each is consented to, and its project with it.
+    pub fn named_files(&self) -> Vec<&std::path::Path> {
+        let files: Vec<&PathBuf> = match self {
+            Command::Run(args) if !args.found => vec![&args.file],
+            Command::Check(args) => args.files.iter().collect(),
+            Command::Plan(args) => vec![&args.file],
+            Command::Test(args) => args.paths.iter().collect(),
+            _ => Vec::new(),
+        };
+        files.into_iter().map(PathBuf::as_path).collect()
+    }
+
     /// How a run is to be driven, of commands that drive one.
     pub fn run_flags(&self) -> Option<&RunFlags> {
         match self {

@@ -5,7 +5,7 @@
 //! handed to. So the ancestors are looked at too. Processes of the same user that attack each other (killing a supervisor,
 //! debugging a shell outside) are not kept apart: `docs/explanation/security.md` says so.
 
-use crate::args::{CapacityCommand, Command};
+use crate::args::{CapacityCommand, Command, TrustCommand};
 use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -55,6 +55,8 @@ fn changes_a_run(command: &Command) -> Option<&'static str> {
             Some("run --reuse --repeat-effects")
         }
         Command::Import(_) => Some("import"),
+        Command::Secrets(_) => Some("secrets"),
+        Command::Trust(args) if !matches!(args.command, Some(TrustCommand::List(_))) => Some("trust"),
         Command::Serve(_) => Some("serve"),
         Command::Repair(_) => Some("repair"),
         Command::Prune(_) => Some("prune"),

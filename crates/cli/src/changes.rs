@@ -98,6 +98,10 @@ pub fn look(
         let compiled = compiling::compile_text(file, &made.text, &console.config, flags.provider.as_deref());
         return Ok(Current::Same(compiled.plan.map(Box::new)));
     }
+    if crate::trust::is_url(file) {
+        // What was trusted is in the plan; what the address says now is another workflow.
+        return Ok(Current::Same(None));
+    }
     let mut words = String::new();
     let disk = Disk::for_file(file);
     for source in &before.sources {

@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::presets;
 use crate::sources::{Disk, Made};
+use crate::trust::Lone;
 use convoke_engine::Limits;
 use convoke_model::{Budget, ProviderSettings, WhenSpent};
 use convoke_plan::compile::{Compiled, Degrade, DegradeOf, Options, PriceBook, Services, compile};
@@ -26,12 +27,20 @@ pub fn compile_file(
         let words = format!("workflow file `{}`: its name is not valid UTF-8", file.display());
         return Err(CommandFailure::new(Exit::Refused, words));
     };
-    Ok(compile_from(path, &Disk::for_file(path), config, provider))
+    let disk = Disk::for_file(path).with_secrets(config.secrets.keys());
+    Ok(compile_from(path, &disk, config, provider))
 }
 
 /// The same for a text that is on no disk; what it refers to is.
 pub fn compile_text(path: &str, text: &str, config: &Config, provider: Option<&str>) -> Compiled {
-    compile_from(path, &Made::new(path, text), config, provider)
+    let made = Made::new(path, text).with_secrets(config.secrets.keys());
+    compile_from(path, &made, config, provider)
+}
+
+/// The same for a text from the network, which refers to nothing here.
+pub fn compile_fetched(path: &str, text: &str, config: &Config, provider: Option<&str>) -> Compiled {
+    let secrets = config.secrets.keys().cloned().collect();
+    compile_from(path, &Lone { path, text, secrets }, config, provider)
 }
 
 fn compile_from(path: &str, sources: &dyn Sources, config: &Config, provider: Option<&str>) -> Compiled {

@@ -38,6 +38,8 @@ pub const HTTPS_PROXY: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "
 pub const HTTP_PROXY: [&str; 3] = ["http_proxy", "ALL_PROXY", "all_proxy"];
 /// Hosts that are reached without a proxy.
 pub const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
+/// Folders below which projects are trusted, besides `trust.folders`.
+pub const TRUSTED_FOLDERS: &str = "CONVOKE_TRUSTED_FOLDERS";
 /// Certificates to trust instead of the system's.
 pub const CA_FILE: &str = "SSL_CERT_FILE";
 /// The editor for a plan that a person changes; the first that is set counts.
@@ -49,6 +51,8 @@ pub const USER: &str = "USER";
 pub const TEST_CLOCK_JUMP: &str = "CONVOKE_TEST_CLOCK_JUMP";
 /// A file that says how many seconds the machine has slept; as above.
 pub const TEST_CLOCK_SLEPT: &str = "CONVOKE_TEST_CLOCK_SLEPT";
+/// Seconds that a command which prints a secret may take; as above.
+pub const TEST_SECRET_BOUND: &str = "CONVOKE_TEST_SECRET_BOUND";
 /// Leaves a stopped owner to itself where its run is taken over; as above.
 pub const TEST_STOPPED_OWNER: &str = "CONVOKE_TEST_STOPPED_OWNER";
 /// The failpoint at which the program dies, `NAME` or `NAME:N` for the N-th time; only in a build for tests, so it is not listed.
@@ -132,6 +136,7 @@ pub const LIST: &[Variable] = &[
         CONFIG,
         "the user's configuration file, instead of convoke/config.toml in the configuration folder",
     ),
+    reads(TRUSTED_FOLDERS, "folders below which projects are trusted, as in PATH; besides `trust.folders`"),
     reads(NO_COLOR, "no colours when it is set and not empty"),
     reads(TERM, "`dumb` switches the live view off"),
     reads(COLUMNS, "the width of messages where standard error is no terminal"),

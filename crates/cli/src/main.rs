@@ -27,10 +27,12 @@ mod printing;
 mod retention;
 mod retrying;
 mod reusing;
+mod secrets;
 mod serving;
 mod short_history;
 mod stored;
 mod subject;
+mod trust;
 mod view;
 mod watch;
 mod workspaces;
@@ -64,7 +66,7 @@ fn main() -> ExitCode {
     if cli.global.log_format == Some(args::LogFormat::Json) {
         json_log::switch_on();
     }
-    let console = match console::Console::open(&cli.global) {
+    let console = match console::Console::open(&cli.global, &cli.command) {
         Ok(console) => console,
         Err(failure) => return end_badly(&failure, paint::Paint::off()),
     };

@@ -8,6 +8,7 @@ use crate::inputs;
 use crate::organisation;
 use crate::presets::{self, Found, PREFIX};
 use crate::sources::Disk;
+use crate::trust::{self, Origin, Place};
 use convoke_plan::compile::{Compiled, GivenInput, check_declared, check_inputs};
 use convoke_plan::generate::{Made, Preset, files, with_inputs, yaml};
 use convoke_plan::source::manifest_data;
@@ -26,6 +27,8 @@ pub struct Subject {
     bare: BareNames,
     /// What was found while it was made; with an error there is nothing to compile.
     found: Vec<Diagnostic>,
+    /// How it came to this command.
+    pub origin: Origin,
 }
 
 /// Where names that reach models without what they stand for are looked for.
@@ -49,18 +52,19 @@ impl Subject {
             let failure = CommandFailure::new(Exit::Usage, "--down is about superiors and their reports");
             return Err(failure.hint("it goes with org:FILE or org:FILE#DEPARTMENT"));
         }
+        if let Some(address) = file.to_str().filter(|text| trust::is_url(text)) {
+            let fetched = Subject::made_as(file, trust::fetch(address)?);
+            return Ok(Subject { given, origin: Origin::Fetched, ..fetched });
+        }
+        let found = Vec::new();
         let Some(name) = file.to_str().and_then(|text| text.strip_prefix(PREFIX)) else {
-            return Ok(Subject {
-                file: file.to_owned(),
-                made: None,
-                given,
-                bare: BareNames::Nowhere,
-                found: Vec::new(),
-            });
+            let (made, bare, origin) = (None, BareNames::Nowhere, Origin::Named);
+            return Ok(Subject { file: file.to_owned(), made, given, bare, found, origin });
         };
         match presets::find(name)? {
-            Found::File { path, .. } => {
-                Ok(Subject { file: path, made: None, given, bare: BareNames::OfFile, found: Vec::new() })
+            Found::File { path, is_own, .. } => {
+                let origin = if is_own { Origin::Named } else { Origin::Found };
+                Ok(Subject { file: path, made: None, given, bare: BareNames::OfFile, found, origin })
             }
             Found::Ours(preset) => {
                 let made = make(preset, &given)?;
@@ -78,13 +82,14 @@ impl Subject {
     }
 
     fn made_as(file: &Path, text: String) -> Subject {
-        Subject {
-            file: file.to_owned(),
-            made: Some(text),
-            given: Vec::new(),
-            bare: BareNames::Nowhere,
-            found: Vec::new(),
-        }
+        let (given, bare, found, origin) = (Vec::new(), BareNames::Nowhere, Vec::new(), Origin::Named);
+        Subject { file: file.to_owned(), made: Some(text), given, bare, found, origin }
+    }
+
+    /// Refuses what nobody named and nobody trusts. `found` says that a caller of the API named it, and no person.
+    pub fn require_trust(&self, config: &Config, found: bool, plan: &Plan) -> Result<(), CommandFailure> {
+        let origin = if found && self.origin == Origin::Named { Origin::Found } else { self.origin };
+        trust::require(config, origin, &Place::of(&self.file), plan)
     }
 
     /// Compiles it.
@@ -93,6 +98,9 @@ impl Subject {
             return Ok(Compiled { plan: None, diagnostics: self.found.clone() });
         }
         let mut compiled = match &self.made {
+            Some(text) if self.origin == Origin::Fetched => {
+                compiling::compile_fetched(&self.file.to_string_lossy(), text, config, provider)
+            }
             Some(text) => compiling::compile_text(&self.file.to_string_lossy(), text, config, provider),
             None => compiling::compile_file(&self.file, config, provider)?,
         };

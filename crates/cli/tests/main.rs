@@ -43,6 +43,7 @@ mod limits;
 mod long_conversation;
 mod manifests;
 mod merging;
+mod named_secrets;
 mod offline;
 #[cfg(feature = "knowledge")]
 mod organisation;
@@ -79,4 +80,5 @@ mod telling;
 mod terminal;
 mod testing;
 mod top;
+mod trust;
 mod workspaces;

@@ -73,6 +73,21 @@ pub fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, Unresolved> {
     expand_at(text, lookup, 1)
 }
 
+/// The same where some names stand for secrets, whose values are taken as they are: a dollar sign in one is part of it.
+pub fn expand_with(text: &str, secret: Lookup<'_>, lookup: Lookup<'_>) -> Result<String, Unresolved> {
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    while let Some(reference) = next(text, done) {
+        out.push_str(&text[done..reference.range.start]);
+        match secret(reference.name) {
+            Some(value) => out.push_str(&value),
+            None => out.push_str(&reference.follow(lookup)?),
+        }
+        done = reference.range.end;
+    }
+    out.push_str(&text[done..]);
+    Ok(out)
+}
+
 fn expand_at(text: &str, lookup: Lookup<'_>, depth: usize) -> Result<String, Unresolved> {
     let (mut out, mut done) = (String::with_capacity(text.len()), 0);
     while let Some(reference) = next(text, done) {
@@ -190,6 +205,16 @@ mod tests {
         assert_eq!(expand("${OUTER}", &world).as_deref(), Ok("<k-1>"));
         assert_eq!(expand("${LOOP}", &world), Err(Unresolved::TooDeep("LOOP".into())));
         assert_eq!(expand("${NONE}", &world), Err(Unresolved::Unset("NONE".into())));
+    }
+
+    #[test]
+    fn the_value_of_a_secret_is_not_read_as_a_text() {
+        let secret = |name: &str| (name == "PASSWORD").then(|| "p${KEY}$$".to_owned());
+        assert_eq!(
+            expand_with("<${PASSWORD}> ${OUTER}", &secret, &world).as_deref(),
+            Ok("<p${KEY}$$> <k-1>")
+        );
+        assert_eq!(expand_with("${NONE}", &secret, &world), Err(Unresolved::Unset("NONE".into())));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod layers;
 mod manifests;
 mod personas;
 mod plans;
+mod secrets;
 mod services;
 mod tools;
 mod views;

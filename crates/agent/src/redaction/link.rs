@@ -20,6 +20,8 @@ pub struct RedactedLink {
     scrubber: Arc<Scrubber>,
     /// The digests of kept values before and after redaction.
     renamed: Mutex<HashMap<Digest, Digest>>,
+    /// The end of what was said last, which could be the beginning of a secret: services send texts in pieces.
+    held: Mutex<String>,
 }
 
 impl Admission for RedactedLink {
@@ -34,8 +36,12 @@ impl Admission for RedactedLink {
 
 impl Sink for RedactedLink {
     fn report(&self, report: Report) {
+        let report = match report {
+            Report::Progress { text } if !text.is_empty() => return self.show(&text),
+            other => other,
+        };
+        self.show_held();
         self.link.report(match report {
-            Report::Progress { text } => Report::Progress { text: text_of(&self.scrubber, text) },
             Report::Noted { code, message } => {
                 Report::Noted { code, message: text_of(&self.scrubber, message) }
             }
@@ -52,6 +58,7 @@ impl Sink for RedactedLink {
 /// A kept value is named by its digest, in the piece and in a recall. A redacted value has another digest, so both are translated.
 impl TurnLog for RedactedLink {
     fn record(&self, record: TurnRecord) -> BoxFuture<'_, Result<(), Failure>> {
+        self.show_held();
         let mut piece = record.piece;
         let mut kept = Vec::with_capacity(record.kept.len());
         for text in record.kept {
@@ -98,12 +105,37 @@ impl TurnLog for RedactedLink {
 impl RedactedLink {
     /// Redacts what is said to `link`.
     pub fn over(link: Arc<dyn EngineLink>, scrubber: Arc<Scrubber>) -> Arc<RedactedLink> {
-        Arc::new(RedactedLink { link, scrubber, renamed: Mutex::default() })
+        Arc::new(RedactedLink { link, scrubber, renamed: Mutex::default(), held: Mutex::default() })
     }
 
     /// The end of the attempt, redacted.
     pub fn end(&self, end: AttemptEnd) -> AttemptEnd {
+        self.show_held();
         redacted_end(&self.scrubber, end)
+    }
+
+    /// Shows a piece of a text, as far as it is clear that no secret begins at its end.
+    fn show(&self, piece: &str) {
+        let decided = {
+            let mut held = self.held.lock().expect("no code panics while it holds the lock");
+            held.push_str(piece);
+            let decided = self.scrubber.decided(&held);
+            let rest = held.split_off(decided);
+            std::mem::replace(&mut *held, rest)
+        };
+        self.show_clean(decided);
+    }
+
+    /// Shows what was held back: nothing more is coming that could make a secret of it.
+    fn show_held(&self) {
+        let held = std::mem::take(&mut *self.held.lock().expect("no code panics while it holds the lock"));
+        self.show_clean(held);
+    }
+
+    fn show_clean(&self, text: String) {
+        if !text.is_empty() {
+            self.link.report(Report::Progress { text: text_of(&self.scrubber, text) });
+        }
     }
 
     fn commit(&self, commit: EffectCommit) -> EffectCommit {

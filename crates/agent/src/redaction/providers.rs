@@ -13,12 +13,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 /// A known secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     /// The variable that holds it, where one does.
     pub variable: Option<String>,
     /// The secret.
     pub value: String,
+}
+
+/// Its name alone.
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secret").field("variable", &self.variable).finish_non_exhaustive()
+    }
 }
 
 /// Providers whose requests are redacted.

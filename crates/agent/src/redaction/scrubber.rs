@@ -17,9 +17,20 @@ pub(super) const MARK: &str = "[secret]";
 const SHORTEST: usize = 8;
 
 /// Takes secrets out of texts.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Scrubber {
     known: Option<Regex>,
+    /// Every form of every value, sorted.
+    forms: Vec<String>,
+    /// The length of the longest form.
+    longest: usize,
+}
+
+/// The forms are secrets.
+impl std::fmt::Debug for Scrubber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Scrubber({} forms)", self.forms.len())
+    }
 }
 
 impl Scrubber {
@@ -32,7 +43,9 @@ impl Scrubber {
         all.dedup();
         let pattern = all.iter().map(|form| regex::escape(form)).collect::<Vec<_>>().join("|");
         let known = (!all.is_empty()).then(|| Regex::new(&pattern).expect("escaped texts are a pattern"));
-        Scrubber { known }
+        let longest = all.first().map_or(0, String::len);
+        all.sort_unstable();
+        Scrubber { known, forms: all, longest }
     }
 
     /// The text without secrets.
@@ -42,6 +55,23 @@ impl Scrubber {
             None => text.into(),
         };
         key_patterns::without(&text)
+    }
+
+    /// How much of a text that goes on is decided: behind that stands what could be the beginning of a secret.
+    pub fn decided(&self, text: &str) -> usize {
+        let starts = text.char_indices().map(|(at, _)| at);
+        let mut starts = starts.skip_while(|at| text.len() - at > self.longest);
+        let begins = starts.find(|at| self.begins_a_form(&text[*at..])).unwrap_or(text.len());
+        // The end of a whole secret can be the beginning of another: what is whole is not parted.
+        let mut whole = self.known.iter().flat_map(|known| known.find_iter(text));
+        let parted = whole.find(|found| found.start() < begins && begins < found.end());
+        parted.map_or(begins, |found| found.end())
+    }
+
+    /// Whether a form begins so and goes on.
+    fn begins_a_form(&self, text: &str) -> bool {
+        let from = self.forms.partition_point(|form| form.as_str() <= text);
+        self.forms.get(from).is_some_and(|form| form.starts_with(text))
     }
 
     /// Whether any value is known to be secret.
@@ -141,6 +171,28 @@ mod tests {
             let scrubbed = scrubber.text(encoded);
             assert!(scrubbed.contains(MARK) && !scrubbed.contains("d29yZGZpc2"), "{encoded}: {scrubbed}");
         }
+    }
+
+    #[test]
+    fn a_secret_that_comes_in_pieces_is_held_back_until_it_is_whole() {
+        let scrubber = Scrubber::new([SECRET.to_owned()]);
+        for form in encodings_of(SECRET) {
+            let text = format!("before {form} after");
+            for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+                let (mut shown, mut held) = (String::new(), String::new());
+                for piece in [&text[..cut], &text[cut..], " the end"] {
+                    held.push_str(piece);
+                    let decided = scrubber.decided(&held);
+                    let rest = held.split_off(decided);
+                    shown.push_str(&scrubber.without_known(&held).unwrap_or(held.clone()));
+                    held = rest;
+                }
+                shown.push_str(&held);
+                assert!(!shown.contains(&form), "{form} cut at {cut}: {shown}");
+                assert!(shown.ends_with("the end"), "{shown}");
+            }
+        }
+        assert_eq!(scrubber.decided("nothing of the kind."), 20);
     }
 
     #[test]

@@ -96,6 +96,9 @@ pub struct RunArgs {
     /// With --reuse: repeat scripts and tools that ran already, without asking
     #[arg(long, requires = "reuse")]
     pub repeat_effects: bool,
+    /// No person named the file: it runs if it is trusted; for `convoke serve`
+    #[arg(long, hide = true)]
+    pub found: bool,
     /// A file of scripted replies that answers every agent; for `convoke test`
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["record", "replay", "provider"])]
     pub replies: Option<PathBuf>,

@@ -79,6 +79,7 @@ fn as_run(args: &GoalArgs) -> RunArgs {
         dry_run: args.dry_run,
         print_manifest: false,
         replies: None,
+        found: false,
         flags: RunFlags { in_words, guided: args.interactive, ..args.flags.clone() },
     }
 }

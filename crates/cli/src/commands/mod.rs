@@ -20,6 +20,7 @@ mod prices;
 mod project;
 mod resume;
 mod run;
+mod secrets;
 mod serve;
 pub(crate) mod show;
 pub(crate) mod stop;
@@ -28,6 +29,7 @@ pub(crate) mod telling;
 mod test;
 mod time_travel;
 mod tooling;
+mod trust;
 mod work;
 mod workspaces;
 
@@ -44,6 +46,11 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 
+/// What a project's file says and what does not count, where no run tells it.
+fn tell_left_out(console: &Console) {
+    console.config.left_out.iter().for_each(|remark| console.warn(remark));
+}
+
 /// Does what was asked.
 pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     crate::caller::may_give(&cli.command)?;
@@ -56,7 +63,8 @@ pub fn run(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
 fn dispatch(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
     match cli.command {
         Command::Run(args) => run::run(console, &args),
-        Command::Goal(args) => goal::run(console, &args),
+        // What does not count of the project's file may be why it is refused.
+        Command::Goal(args) => goal::run(console, &args).inspect_err(|_| tell_left_out(console)),
         Command::Guide(args) => guide::run(console, &args),
         Command::Resume(args) => resume::run(console, &args),
         Command::Fork(args) => fork::run(console, &args),
@@ -67,7 +75,10 @@ fn dispatch(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Runs(args) => runs::run(console, &args),
         Command::Capacity(args) => capacity::run(console, &args),
         Command::Instances(args) => instances::run(console, args.format),
-        Command::Serve(args) => serve::run(console, &args),
+        Command::Serve(args) => {
+            tell_left_out(console);
+            serve::run(console, &args)
+        }
         Command::Top => crate::cockpit::run(console),
         Command::Show(args) => show::run(console, &args),
         Command::Events(args) => events::run(console, &args),
@@ -80,7 +91,10 @@ fn dispatch(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
             (None, Some(file)) => export_html::run(console, &args, file),
             (None, None) => export::run(console, &args),
         },
-        Command::Follow(args) => follow::run(console, &args),
+        Command::Follow(args) => {
+            tell_left_out(console);
+            follow::run(console, &args)
+        }
         Command::Metrics(args) => metrics::run(console, &args),
         Command::Import(args) => import::run(console, &args),
         Command::Prune(args) => prune::run(console, &args),
@@ -94,12 +108,17 @@ fn dispatch(cli: Cli, console: &Console) -> Result<Exit, CommandFailure> {
         Command::Workspaces(args) => workspaces::run(console, &args),
         Command::Presets(args) => presets::run(console, &args),
         Command::Policy(args) => policy::run(console, &args),
+        Command::Trust(args) => trust::run(console, &args),
+        Command::Secrets(args) => secrets::run(console, &args),
         Command::Prices(args) => prices::run(console, &args),
         #[cfg(feature = "knowledge")]
         Command::Org(args) => org::run(console, &args),
         #[cfg(feature = "knowledge")]
         Command::Knowledge(args) => knowledge::run(console, &args),
-        Command::Doctor(args) => doctor::run(console, &args),
+        Command::Doctor(args) => {
+            tell_left_out(console);
+            doctor::run(console, &args)
+        }
         Command::Config(ConfigCommand::Show(args)) => config::show(console, args.format),
         Command::Config(ConfigCommand::Keys(args)) => config_keys::keys(console, args.format),
         Command::Config(ConfigCommand::Variables(args)) => config_keys::variables(console, args.format),

@@ -4,7 +4,7 @@ use crate::args::{GoalBounds, ResumeArgs, RunFlags};
 use crate::cassette::CassetteMode;
 use crate::changes::{self, Current};
 use crate::compiling;
-use crate::config::Config;
+use crate::config::{Config, Consent};
 use crate::config_snapshot;
 use crate::console::Console;
 use crate::driving::admission::Candidate;
@@ -135,7 +135,7 @@ pub fn resume_run(
     }
     failpoint!("resume.owned");
     let started = how_it_started(&journal, run)?;
-    let console = &console.for_folder(Path::new(&started.folder))?;
+    let console = &console.for_folder(Path::new(&started.folder), &Consent::Project)?;
     Index::expect_changes(&state, run);
     failpoint!("resume.listed");
     enter_folder(&started, run)?;

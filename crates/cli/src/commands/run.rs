@@ -43,6 +43,9 @@ fn begin(console: &Console, args: &RunArgs, subject: &Subject) -> Result<Exit, C
     let config = with_flags(&console.config, args);
     let compiled = subject.compile(&config, args.flags.provider.as_deref())?;
     let plan = compiling::accept(console, &subject.file, compiled, strict)?;
+    if !args.dry_run && !args.print_manifest {
+        subject.require_trust(&console.config, args.found, &plan)?;
+    }
     begin_with(console, args, subject, plan)
 }
 

@@ -14,7 +14,9 @@ mod policies;
 mod price_list;
 mod receivers;
 mod sandbox;
+mod secrets;
 mod serving;
+mod trusted;
 mod values;
 
 pub use addresses::{Addresses, from_environment as address_from_environment};
@@ -24,17 +26,19 @@ pub use layer::{Entry, Layer, LayerError, Origin, Scalar};
 pub use price_list::path as price_list_path;
 pub use receivers::{Apart, Preset, Receivers, Telemetry, Topics, WebhookSettings};
 pub use serving::Serving;
+pub use trusted::Consent;
 
 use crate::args::{ColorChoice, Global};
 use crate::retention::Retention;
 use convoke_engine::Limits;
 use convoke_model::catalog::Catalog;
-use convoke_model::{Approvals, Price, ProviderSettings};
+use convoke_model::{Approvals, Price, ProviderSettings, SecretSource};
 use convoke_plan::compile::Caps;
 use convoke_plan::source::ManifestDefaults;
 use convoke_sandbox::Ground;
 use convoke_tools::Rulebook;
-use discovery::{Distrust, PROJECT_FILE};
+use discovery::Distrust;
+pub use discovery::PROJECT_FILE;
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -106,6 +110,14 @@ pub struct Config {
     pub rulebook: Rulebook,
     /// Where services are asked that have no address of their own.
     pub addresses: Addresses,
+    /// Folders below which a person trusts everything.
+    pub trusted_folders: Vec<PathBuf>,
+    /// The person's own state folder, whatever a project's file says: it holds the vault, and what is trusted.
+    pub own_state: PathBuf,
+    /// From where secrets come, over what files say.
+    pub secrets: BTreeMap<String, SecretSource>,
+    /// The file or descriptor with the passphrase of the vault, if it is not typed.
+    pub vault_passphrase: Option<PathBuf>,
     /// Every value with its origin, in the order of the defaults.
     pub entries: Vec<Entry>,
 }
@@ -175,15 +187,22 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads every layer from this machine, for work in a folder.
-    pub fn load(flags: &Global, folder: &Path) -> Result<Config, ConfigError> {
+    /// Reads every layer from this machine, for work in a folder; what its project's file may do depends on what the person named.
+    pub fn load(flags: &Global, folder: &Path, consent: &Consent<'_>) -> Result<Config, ConfigError> {
         let mut layers = vec![Layer::from_toml(&values_of(DEFAULTS), None)?];
         layers.extend(user_file()?);
+        let (environment, flagged) = (Layer::from_environment(crate::env::get), from_flags(flags));
+        let own_state = own_state(layers.iter().chain([&environment, &flagged]))?;
+        let trusted_folders = trusted::folders(&layers);
         let mut project = project_layer(folder)?;
-        let left_out = project.as_mut().map(leave_out_programs).unwrap_or_default();
+        let mut left_out = project.as_mut().map(leave_out_programs).unwrap_or_default();
+        if let (Some(layer), Some(path)) = (&mut project, discovery::project_file(folder, home().as_deref()))
+        {
+            left_out.extend(trusted::leave_out(layer, &path, consent, &trusted_folders, &own_state));
+        }
         layers.extend(project);
-        layers.push(Layer::from_environment(crate::env::get));
-        layers.push(from_flags(flags));
+        layers.push(environment);
+        layers.push(flagged);
         let (said, user_file) = (sandbox::said(&layers), user_path());
         let faults = sandbox::faults(&said, user_file.as_deref());
         if !faults.is_empty() {
@@ -197,6 +216,8 @@ impl Config {
         config.receivers = Receivers::of(&config.entries, user_path().as_deref());
         config.price_list = price_list::read()?.map(Arc::new);
         config.left_out = left_out;
+        (config.own_state, config.trusted_folders) = (own_state, trusted_folders);
+        config.vault_passphrase.clone_from(&flags.vault_passphrase_file);
         // A run that goes on enters its own folder; what was found before stays where it is.
         config.state_dir = std::path::absolute(&config.state_dir).unwrap_or(config.state_dir);
         config.sandbox = match flags.unsafe_no_sandbox {
@@ -224,6 +245,8 @@ impl Config {
         let providers = values.providers();
         let contradictions = contradictions::find(&values, &providers);
         faults.extend(contradictions::beside(contradictions, &faults));
+        let (secrets, wrong) = secrets::read(values.0.values());
+        faults.extend(wrong);
         if !faults.is_empty() {
             return Err(ConfigError::Faults(faults));
         }
@@ -265,9 +288,24 @@ impl Config {
             sandbox: Ground::default(),
             rulebook: Rulebook::default(),
             addresses: Addresses::default(),
+            trusted_folders: Vec::new(),
+            own_state: PathBuf::new(),
+            secrets,
+            vault_passphrase: None,
             entries: values.0.into_values().collect(),
         })
     }
+}
+
+/// The state folder without what a project's file says.
+fn own_state<'l>(layers: impl DoubleEndedIterator<Item = &'l Layer>) -> Result<PathBuf, ConfigError> {
+    let stated = layers.rev().flat_map(|layer| &layer.entries).find(|entry| entry.key == "state_dir");
+    let stated = stated.and_then(|entry| match &entry.value {
+        Scalar::Text(text) => Some(PathBuf::from(text)),
+        _ => None,
+    });
+    let state = stated.or_else(default_state_dir).ok_or(ConfigError::NoHome)?;
+    Ok(std::path::absolute(&state).unwrap_or(state))
 }
 
 /// The defaults without what is said about them, which is most of the text and would take most of the time to read.

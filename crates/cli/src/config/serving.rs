@@ -10,6 +10,8 @@ pub struct Serving {
     pub addr: Option<String>,
     /// Folders from which runs may be started.
     pub folders: Vec<PathBuf>,
+    /// Whether the folders stand in the person's own file.
+    pub is_own: bool,
     /// Other names by which it is called.
     pub names: Vec<String>,
 }
@@ -26,6 +28,10 @@ impl Serving {
                     let base = match &entry.origin {
                         Origin::File { path, .. } => path.parent().map(PathBuf::from).unwrap_or_default(),
                         _ => PathBuf::new(),
+                    };
+                    serving.is_own = match &entry.origin {
+                        Origin::File { path, .. } => super::user_path().as_ref() == Some(path),
+                        _ => false,
                     };
                     serving.folders = folders.iter().map(|folder| base.join(folder)).collect();
                 }

@@ -3,32 +3,36 @@
 //! The plan holds references, so that no value of this process's environment is stored; running commands is left to
 //! the next model.
 
+use crate::env;
+use crate::secrets::Secrets;
 use convoke_agent::{Commands, ScriptResult, Sink};
-use convoke_model::reference::{Unresolved, expand};
+use convoke_model::reference::{Lookup, Unresolved, expand_with};
 use convoke_model::{Class, Failure, ScriptCall};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Gives the value of a variable, if it is set.
-type Lookup = fn(&str) -> Option<String>;
-
 /// Runs commands as another does, with values instead of references.
 pub struct Resolving {
     inner: Arc<dyn Commands>,
-    lookup: Lookup,
+    secrets: Secrets,
 }
 
 impl Resolving {
-    /// Looks variables up so, and has commands run by `inner`.
-    pub fn new(inner: Arc<dyn Commands>, lookup: Lookup) -> Resolving {
-        Resolving { inner, lookup }
+    /// Follows references to these secrets and to variables, and has commands run by `inner`.
+    pub fn new(inner: Arc<dyn Commands>, secrets: Secrets) -> Resolving {
+        Resolving { inner, secrets }
     }
 
     fn resolved(&self, call: &ScriptCall) -> Result<ScriptCall, Failure> {
+        self.with(call, &env::get)
+    }
+
+    fn with(&self, call: &ScriptCall, variable: Lookup<'_>) -> Result<ScriptCall, Failure> {
+        let secret = |name: &str| self.secrets.get(name);
         let value = |(name, text): &(String, String)| {
             let refused = |unresolved| refusal(call, name, &unresolved);
-            Ok((name.clone(), expand(text, &self.lookup).map_err(refused)?))
+            Ok((name.clone(), expand_with(text, &secret, variable).map_err(refused)?))
         };
         let env = call.env.iter().map(value).collect::<Result<_, Failure>>()?;
         Ok(ScriptCall { env, ..call.clone() })
@@ -98,7 +102,7 @@ mod tests {
             survival: None,
             idle: None,
         };
-        Resolving::new(Arc::new(Nobody), lookup).resolved(&call)
+        Resolving::new(Arc::new(Nobody), Secrets::default()).with(&call, &lookup)
     }
 
     #[test]

@@ -6,14 +6,17 @@
 
 use super::equipment::providers;
 use crate::cassette;
+use crate::config::Config;
 use crate::env;
+use crate::secrets::Secrets;
 use convoke_agent::redaction::{Scrubber, Secret};
 use convoke_model::secret::is_named_like_one;
-use convoke_model::{ProviderSettings, Server, Servers, Transport};
+use convoke_model::{ProviderSettings, SecretSource, Server, Servers, Transport};
 use convoke_plan::{Kind, Plan};
 use convoke_providers::{names, preset};
 use convoke_tools::Environment;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
 
 /// The providers and servers that a plan names, for a process without the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -30,6 +33,8 @@ pub struct Credentials<'a> {
     servers: Vec<&'a Server>,
     /// What script steps are given, which they may print.
     variables: Vec<&'a (String, String)>,
+    /// Named secrets, fetched.
+    named: Secrets,
 }
 
 impl<'a> Credentials<'a> {
@@ -42,7 +47,26 @@ impl<'a> Credentials<'a> {
             }
         }
         let providers = providers(plan).into_iter().map(|(_, provider)| provider).collect();
-        Credentials { providers, servers, variables: variables_of(plan).collect() }
+        Credentials { providers, servers, variables: variables_of(plan).collect(), named: Secrets::default() }
+    }
+
+    /// The same with named secrets.
+    pub fn with(self, named: &Secrets) -> Credentials<'a> {
+        Credentials { named: named.clone(), ..self }
+    }
+
+    /// Names that script steps refer to.
+    pub fn of_scripts(&self) -> HashSet<String> {
+        self.variables.iter().flat_map(|(_, text)| names(text)).collect()
+    }
+
+    /// Every name that a reference is made to.
+    fn referred(&self) -> impl Iterator<Item = String> {
+        let own = self.providers.iter().flat_map(|provider| preset::secret_names(provider));
+        let addresses =
+            self.providers.iter().filter_map(|provider| provider.base_url.as_deref()).flat_map(names);
+        let settings = self.settings().flat_map(|(_, text)| names(text));
+        own.chain(addresses).chain(settings).chain(self.variables.iter().flat_map(|(_, text)| names(text)))
     }
 
     /// Those of what another process's plan names.
@@ -51,6 +75,7 @@ impl<'a> Credentials<'a> {
             providers: settings.providers.iter().collect(),
             servers: settings.servers.iter().collect(),
             variables: settings.variables.iter().collect(),
+            named: Secrets::default(),
         }
     }
 
@@ -63,6 +88,11 @@ impl<'a> Credentials<'a> {
         }
     }
 
+    /// The named secrets.
+    pub fn named(&self) -> &Secrets {
+        &self.named
+    }
+
     /// Whether there are servers at all.
     pub fn name_servers(&self) -> bool {
         !self.servers.is_empty()
@@ -70,7 +100,9 @@ impl<'a> Credentials<'a> {
 
     /// What commands inherit: everything but the variables that hold keys.
     pub fn environment(&self) -> Environment {
-        Environment::new(std::env::vars_os(), &self.variables())
+        let withheld: Vec<String> =
+            self.variables().into_iter().chain(self.named.variables().cloned()).collect();
+        Environment::new(std::env::vars_os(), &withheld)
     }
 
     /// The keys themselves: in variables, in files, in the workflow.
@@ -79,7 +111,12 @@ impl<'a> Credentials<'a> {
         let literal =
             self.settings().filter(|(name, text)| is_named_like_one(name) && names(text).is_empty());
         let literal = literal.map(|(_, text)| text.to_owned());
-        named.chain(cassette::own_keys(self.providers.iter().copied())).chain(literal).collect()
+        let fetched = self.named.masked().map(|(_, value)| value.to_owned());
+        named
+            .chain(cassette::own_keys(self.providers.iter().copied()))
+            .chain(literal)
+            .chain(fetched)
+            .collect()
     }
 
     /// Everything that no model is to see unless its contract lists it: the keys, what script steps are given as a secret,
@@ -100,6 +137,10 @@ impl<'a> Credentials<'a> {
         let around = env::secret_variables().into_iter().filter(|(_, value)| !is_ordinary(value));
         let around = around.map(|(name, value)| Secret { variable: Some(name), value });
         let own = self.values().into_iter().map(|value| Secret { variable: None, value });
+        let fetched = self.named.masked();
+        let fetched =
+            fetched.map(|(name, value)| Secret { variable: Some(name.to_owned()), value: value.to_owned() });
+        let named = fetched.chain(named);
         named.chain(written).chain(around).chain(own).collect()
     }
 
@@ -154,6 +195,19 @@ fn is_ordinary(value: &str) -> bool {
     is_word || value.starts_with('/') && std::path::Path::new(value).exists()
 }
 
+/// From where the secrets come that a plan needs: those that it declares, and those of the configuration that it refers to. What the
+/// configuration says goes over the plan.
+pub fn needed_secrets(plan: &Plan, config: &Config) -> BTreeMap<String, SecretSource> {
+    let configured = |name: String| config.secrets.get(&name).map(|source| (name.clone(), source.clone()));
+    let credentials = Credentials::of(plan);
+    let referred = credentials.referred().filter_map(configured);
+    let declared = plan
+        .secrets
+        .iter()
+        .map(|(name, source)| (name.clone(), config.secrets.get(name).unwrap_or(source).clone()));
+    declared.chain(referred).collect()
+}
+
 /// The variables of every script step.
 fn variables_of(plan: &Plan) -> impl Iterator<Item = &(String, String)> {
     let nodes = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
@@ -194,7 +248,12 @@ mod tests {
         let headers = vec![pair("Authorization", "Bearer ${LETTER}")];
         let url = "https://x.test/${REGION}".to_owned();
         let http = Server { transport: Transport::Http { url, headers }, timeout: None, tools: None };
-        let keys = Credentials { providers: Vec::new(), servers: vec![&stdio, &http], variables: Vec::new() };
+        let keys = Credentials {
+            providers: Vec::new(),
+            servers: vec![&stdio, &http],
+            variables: Vec::new(),
+            named: Secrets::default(),
+        };
         assert_eq!(keys.variables(), ["MINE", "SHOP_TOKEN", "LETTER"]);
     }
 }

@@ -1,7 +1,7 @@
 //! What attempts are performed with: providers, processes, tools, and how many at once.
 
 use super::commands::Resolving;
-use super::credentials::{Credentials, RunSettings};
+use super::credentials::{Credentials, RunSettings, needed_secrets};
 use super::network::{network, network_remark_for};
 use super::programs::programs;
 use super::tools::Tools;
@@ -10,9 +10,9 @@ use crate::advice;
 use crate::args::RunFlags;
 use crate::cassette::{self, CassetteMode};
 use crate::config::{Config, Entry, Origin};
-use crate::env;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::secrets::{self, Secrets};
 use convoke_agent::redaction::{RedactedExecutor, RedactedProviders, Scrubber, Secret};
 use convoke_agent::{Attempts, Executor, Prover, Providers};
 use convoke_engine::{Limits, Stated};
@@ -37,6 +37,8 @@ pub struct Equipment {
     /// Looks whether work is done that must be proven.
     prover: Arc<dyn Prover>,
     inspector: Arc<Inspector>,
+    /// Named secrets, fetched.
+    named: Secrets,
     /// Credentials that must not come back in anything that is said.
     secrets: Vec<String>,
     /// What models are not to be sent.
@@ -54,7 +56,7 @@ pub struct Equipment {
 }
 
 impl Equipment {
-    /// What the plan's attempts need; refused with advice if an agent has no provider.
+    /// What the plan's attempts need; refused with advice if an agent has no provider, or if a secret is missing.
     pub fn for_plan(
         plan: &Plan,
         cassette: &CassetteMode,
@@ -65,7 +67,15 @@ impl Equipment {
             return Equipment::elsewhere(plan, cassette, config);
         }
         require_servers(plan)?;
-        let keys = Credentials::of(plan);
+        let mut sources = needed_secrets(plan, config);
+        if cassette.is_replay() {
+            // Nothing is asked but the commands of the file, which run as ever.
+            let of_scripts = Credentials::of(plan).of_scripts();
+            sources.retain(|name, _| of_scripts.contains(name));
+        }
+        let named = secrets::fetch(config, &sources)?;
+        let ground = &without_files(&config.sandbox, &named);
+        let keys = Credentials::of(plan).with(&named);
         if let CassetteMode::Replay(folder) = cassette {
             let replay = Arc::new(Replay::load(folder, keys.scrubber()).map_err(cassette::refused)?);
             let (providers, tools) = (replay.clone(), Tools::replayed(&replay));
@@ -125,8 +135,9 @@ impl Equipment {
     fn with(keys: &Credentials<'_>, ground: &Ground, rulebook: &Rulebook) -> Equipment {
         let environment = keys.environment().on(ground.clone());
         let processes = Arc::new(Processes::new(environment.clone()));
-        let commands = Arc::new(Resolving::new(processes.clone(), env::get));
-        let registry = registry().with_children_on(environment.clone().into_variables(), ground.clone());
+        let commands = Arc::new(Resolving::new(processes.clone(), keys.named().clone()));
+        let registry =
+            registry(keys.named()).with_children_on(environment.clone().into_variables(), ground.clone());
         let inspector = Arc::new(inspector(environment.clone(), ground, rulebook));
         let (providers, tools) = (Arc::new(registry), Tools::with(keys, environment, rulebook.clone()));
         let (secrets, unsent) = (keys.values(), keys.secrets());
@@ -138,6 +149,7 @@ impl Equipment {
             tools,
             prover: inspector.clone(),
             inspector,
+            named: keys.named().clone(),
             secrets,
             unsent,
             remark: None,
@@ -151,6 +163,11 @@ impl Equipment {
     /// Records commands that outlive this process in a folder of the run.
     pub fn record_commands(&self, folder: PathBuf) {
         self.processes.record_in(folder);
+    }
+
+    /// The named secrets.
+    pub fn secrets(&self) -> &Secrets {
+        &self.named
     }
 
     /// Keeps places out of reach of the tools of our own: the engine's state.
@@ -267,10 +284,17 @@ fn require_servers(plan: &Plan) -> Result<(), CommandFailure> {
     }
 }
 
+/// The same ground, on which files with secrets are seen by no command.
+fn without_files(ground: &Ground, secrets: &Secrets) -> Ground {
+    let mut ground = ground.clone();
+    ground.hidden.extend(secrets.files().iter().cloned());
+    ground
+}
+
 /// Every provider that can be made, with the network and the keys of this process.
-pub fn registry() -> Registry {
+pub fn registry(secrets: &Secrets) -> Registry {
     let inherited = Environment::new(std::env::vars_os(), &[]).into_variables();
-    Registry::new(network(), Arc::new(env::get)).with_child_environment(inherited)
+    Registry::new(network(), secrets.lookup()).with_child_environment(inherited)
 }
 
 /// Each provider of the plan once, with a step that asks it.

@@ -19,17 +19,26 @@ use std::sync::Arc;
 const OF_COMMANDS: [&str; 2] = ["PATH", "HOME"];
 
 /// This process.
+#[derive(Clone)]
 pub struct Host {
     folder: String,
     ground: Ground,
     rulebook: Rulebook,
+    /// Secrets of the run, which this process alone has.
+    secrets: Vec<String>,
 }
 
 impl Host {
     /// The process as it is now; what it performs is confined on this ground.
     pub fn of_this_process(ground: &Ground, rulebook: &Rulebook) -> io::Result<Arc<Host>> {
         let folder = std::env::current_dir()?.display().to_string();
-        Ok(Arc::new(Host { folder, ground: ground.clone(), rulebook: rulebook.clone() }))
+        let (ground, rulebook) = (ground.clone(), rulebook.clone());
+        Ok(Arc::new(Host { folder, ground, rulebook, secrets: Vec::new() }))
+    }
+
+    /// The same where work that needs these secrets stays here.
+    pub fn keeping(self: Arc<Host>, secrets: impl Iterator<Item = String>) -> Arc<Host> {
+        Arc::new(Host { secrets: secrets.collect(), ..Arc::unwrap_or_clone(self) })
     }
 }
 
@@ -47,7 +56,7 @@ impl HostEnvironment for Host {
     }
 
     fn variables_read_by(&self, work: &Work) -> Option<Vec<String>> {
-        variables_read_by(work)
+        variables_read_by(work).filter(|read| !read.iter().any(|name| self.secrets.contains(name)))
     }
 }
 

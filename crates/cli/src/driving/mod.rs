@@ -67,6 +67,7 @@ use std::time::Duration;
 use watchdog::Watchdog;
 use work_sharing::WorkSharing;
 
+pub use credentials::needed_secrets;
 pub use equipment::{Equipment, limit_remark, registry, run_limit};
 pub use host::Host;
 pub use network::{network, network_remark};

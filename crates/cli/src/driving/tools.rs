@@ -2,7 +2,6 @@
 
 use super::credentials::Credentials;
 use super::network::network;
-use crate::env;
 use convoke_agent::{NoTools, Toolbox};
 use convoke_providers::{Clients, Recording, Replay};
 use convoke_tools::{Environment, Hands, Mcp, Rulebook, Sandboxed};
@@ -30,7 +29,7 @@ impl Tools {
             return Tools::none();
         }
         let client = Arc::new(|| Clients::new(network()).usual());
-        let mcp = Arc::new(Mcp::new(environment.clone(), Arc::new(env::get), client));
+        let mcp = Arc::new(Mcp::new(environment.clone(), keys.named().lookup(), client));
         // A run works where it was started; a folder that is gone is told of when a tool is called.
         let folder = std::env::current_dir().unwrap_or_default();
         let ground = environment.ground().cloned();

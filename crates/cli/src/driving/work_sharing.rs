@@ -41,7 +41,9 @@ impl WorkSharing {
         flags: &RunFlags,
     ) -> Result<WorkSharing, CommandFailure> {
         let table = &shares.table;
+        let secrets = equipment.secrets().named().map(|(name, _)| name.to_owned());
         let host = Host::of_this_process(equipment.ground(), equipment.rulebook()).map_err(unusable)?;
+        let host = host.keeping(secrets);
         let slots = LocalSlots::new(flags.keep.unwrap_or_else(default_slots));
         let shared = SharedRun {
             run: run.clone(),

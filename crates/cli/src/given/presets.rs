@@ -33,6 +33,8 @@ pub enum Found {
         path: PathBuf,
         /// Where it comes from, in a word: `project` or `user`.
         origin: &'static str,
+        /// Whether it is the person's own: a project's lies in a folder that was only opened.
+        is_own: bool,
     },
 }
 
@@ -120,7 +122,7 @@ fn in_folder(folder: &Path, origin: &'static str) -> Vec<Found> {
     };
     let named = |path: PathBuf| {
         let name = path.file_stem()?.to_str()?.to_owned();
-        Some(Found::File { name, path, origin })
+        Some(Found::File { name, path, origin, is_own: origin == "user" })
     };
     let mut found: Vec<_> = entries.filter(is_manifest).filter_map(named).collect();
     found.sort_by(|a, b| a.name().cmp(b.name()));

@@ -18,18 +18,25 @@ const LONGEST: u64 = 256 << 20;
 pub struct Disk {
     named: String,
     root: PathBuf,
+    /// Names that the configuration knows as secrets.
+    secrets: Vec<String>,
 }
 
 impl Disk {
     /// For a file that a person named.
     pub fn for_file(path: &str) -> Disk {
         let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
-        Disk { named: normalise(path), root: root_of(folder.unwrap_or(Path::new("."))) }
+        Disk { named: normalise(path), root: root_of(folder.unwrap_or(Path::new("."))), secrets: Vec::new() }
     }
 
     /// For the project of the current folder, in which no file was named.
     pub fn here() -> Disk {
-        Disk { named: String::new(), root: root_of(Path::new(".")) }
+        Disk { named: String::new(), root: root_of(Path::new(".")), secrets: Vec::new() }
+    }
+
+    /// The same where these names stand for secrets.
+    pub fn with_secrets<'n>(self, names: impl Iterator<Item = &'n String>) -> Disk {
+        Disk { secrets: names.cloned().collect(), ..self }
     }
 }
 
@@ -62,6 +69,11 @@ impl<'a> Made<'a> {
     pub fn new(path: &'a str, text: &'a str) -> Made<'a> {
         Made { path, text, behind: Disk::here() }
     }
+
+    /// The same where these names stand for secrets.
+    pub fn with_secrets<'n>(self, names: impl Iterator<Item = &'n String>) -> Made<'a> {
+        Made { behind: self.behind.with_secrets(names), ..self }
+    }
 }
 
 impl Sources for Made<'_> {
@@ -75,6 +87,10 @@ impl Sources for Made<'_> {
 
     fn env(&self, name: &str) -> Option<String> {
         crate::env::get(name)
+    }
+
+    fn is_secret(&self, name: &str) -> bool {
+        self.behind.is_secret(name)
     }
 }
 
@@ -115,6 +131,10 @@ impl Sources for Disk {
 
     fn env(&self, name: &str) -> Option<String> {
         crate::env::get(name)
+    }
+
+    fn is_secret(&self, name: &str) -> bool {
+        self.secrets.iter().any(|known| known == name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a command speaks: data to standard output, everything else to standard error, as loudly as the user wants.
 
-use crate::args::{DetachedFrom, Global};
-use crate::config::Config;
+use crate::args::{Command, DetachedFrom, Global};
+use crate::config::{Config, Consent};
 use crate::failure::CommandFailure;
 use crate::paint::Paint;
 use crate::stdio;
@@ -38,9 +38,9 @@ pub struct Console {
 
 impl Console {
     /// Reads the configuration.
-    pub fn open(global: &Global) -> Result<Console, CommandFailure> {
+    pub fn open(global: &Global, command: &Command) -> Result<Console, CommandFailure> {
         let folder = std::env::current_dir().unwrap_or_else(|_| ".".into());
-        let config = Config::load(global, &folder)?;
+        let config = Config::load(global, &folder, &Consent::Files(&command.named_files()))?;
         let voice = match (global.silent, config.quiet) {
             (true, _) => Voice::Silent,
             (_, true) => Voice::Quiet,
@@ -58,8 +58,8 @@ impl Console {
     /// The same for a run of another folder: with that folder's configuration, and the state folder that the run was found
     /// in. Variables and flags that hold relative paths mean those of the folder that the command was called in, so this
     /// comes before the run's folder is entered.
-    pub fn for_folder(&self, folder: &Path) -> Result<Console, CommandFailure> {
-        let config = Config::load(&self.flags, folder)?;
+    pub fn for_folder(&self, folder: &Path, consent: &Consent<'_>) -> Result<Console, CommandFailure> {
+        let config = Config::load(&self.flags, folder, consent)?;
         let config = Config {
             state_dir: self.config.state_dir.clone(),
             cluster: self.config.cluster.clone(),

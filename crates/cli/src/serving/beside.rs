@@ -41,7 +41,12 @@ impl Beside {
             Tokens::of(state).with_own("link", Role::Approve).map_err(|error| failed(error.to_string()))?;
         let here = std::env::current_dir().and_then(|folder| folder.canonicalize());
         let folders = here.map(|folder| vec![folder]).unwrap_or_default();
-        let host = CommandHost { console: console.clone(), state: state.clone(), folders: folders.clone() };
+        let host = CommandHost {
+            console: console.clone(),
+            state: state.clone(),
+            folders: folders.clone(),
+            named: false,
+        };
         let settings = Settings {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             state: state.clone(),

@@ -1,7 +1,9 @@
 //! Workflow files that may be started over HTTP: those below the folders that the server was given, and no others.
 
 use crate::compiling;
+use crate::config::Consent;
 use crate::console::Console;
+use crate::trust::{self, Origin};
 use convoke_plan::Plan;
 use convoke_server::{Refusal, RefusalKind, WorkflowFile, WorkflowInput};
 use std::path::{Path, PathBuf};
@@ -44,15 +46,16 @@ pub(super) fn allowed(folders: &[PathBuf], name: &str) -> Result<Place, Refusal>
 }
 
 /// Every file that may be started, by path.
-pub(super) fn all(console: &Console, folders: &[PathBuf]) -> Vec<WorkflowFile> {
+pub(super) fn all(console: &Console, folders: &[PathBuf], named: bool) -> Vec<WorkflowFile> {
     let mut found = Vec::new();
     for folder in folders {
         let mut paths = Vec::new();
         look(folder, DEPTH, &mut paths);
         paths.sort();
-        let console = console.for_folder(folder).unwrap_or_else(|_| console.clone());
+        let consent = if named { Consent::Project } else { Consent::Files(&[]) };
+        let console = console.for_folder(folder, &consent).unwrap_or_else(|_| console.clone());
         let room = MOST.saturating_sub(found.len());
-        found.extend(paths.iter().take(room).filter_map(|path| workflow(&console, folder, path)));
+        found.extend(paths.iter().take(room).filter_map(|path| workflow(&console, folder, path, named)));
     }
     found
 }
@@ -76,7 +79,7 @@ fn is_workflow(name: &str) -> bool {
 }
 
 /// A file that compiles, or that says that it is a workflow.
-fn workflow(console: &Console, folder: &Path, path: &Path) -> Option<WorkflowFile> {
+fn workflow(console: &Console, folder: &Path, path: &Path, named: bool) -> Option<WorkflowFile> {
     let text = std::fs::read_to_string(path).ok()?;
     if !text.lines().any(|line| line.starts_with("workflow:")) {
         return None;
@@ -84,6 +87,13 @@ fn workflow(console: &Console, folder: &Path, path: &Path) -> Option<WorkflowFil
     let compiled = compiling::compile_file(path, &console.config, None).ok()?;
     let first = compiled.diagnostics.iter().find(|found| found.severity == convoke_plan::Severity::Error);
     let problem = first.filter(|_| compiled.plan.is_none()).map(|found| found.message.clone());
+    let problem = problem.or_else(|| {
+        let origin = if named { Origin::Named } else { Origin::Found };
+        let refused =
+            trust::require(&console.config, origin, &trust::Place::of(path), compiled.plan.as_ref()?)
+                .err()?;
+        Some([vec![refused.message], refused.hints].concat().join("; "))
+    });
     let root = compiled.plan.as_ref().map(Plan::root);
     Some(WorkflowFile {
         file: path.strip_prefix(folder).unwrap_or(path).display().to_string(),

@@ -6,6 +6,7 @@ use crate::clock;
 use crate::commands::answer::{self, NotTaken};
 use crate::commands::{capacity, guide, plan, show, stop};
 use crate::compiling;
+use crate::config::Consent;
 use crate::console::Console;
 use crate::diagnostics::{Record, Tally};
 use crate::driving::{destinations, machine_capacity};
@@ -15,6 +16,7 @@ use crate::following::StoredPrompts;
 use crate::gate::Given;
 use crate::stored::Stored;
 use crate::subject::Subject;
+use crate::trust::{self, Store};
 use convoke_journal::{Error as JournalError, Reader, StateDir};
 use convoke_model::{AnswerOrigin, Event, RunId, TaskId};
 use convoke_plan::Plan;
@@ -25,7 +27,7 @@ use convoke_server::{
 };
 use convoke_telemetry::spans::Prompts;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The command line as a server reaches it.
@@ -36,15 +38,17 @@ pub struct CommandHost {
     pub state: StateDir,
     /// Folders from which runs may be started, without links in their paths.
     pub folders: Vec<PathBuf>,
+    /// Whether a person named these folders: files in a folder that was only opened must be trusted.
+    pub named: bool,
 }
 
 impl Host for CommandHost {
     fn launch(&self, launch: &Launch) -> Result<RunId, Refusal> {
         match launch {
             Launch::Run { file, inputs, options, by } => {
-                let place = files::allowed(&self.folders, file)?;
-                self.refuse_mistakes(&place)?;
-                launching::run(&self.state, &place, inputs, options, by)
+                let (place, found) = self.place(file)?;
+                self.refuse_mistakes(&place, found)?;
+                launching::run(&self.state, &place, found, inputs, options, by)
             }
             Launch::Retry { run, task, repeat_effects } => {
                 self.exists(run)?;
@@ -78,7 +82,7 @@ impl Host for CommandHost {
     }
 
     fn files(&self) -> Vec<WorkflowFile> {
-        files::all(&self.console, &self.folders)
+        files::all(&self.console, &self.folders, self.named)
     }
 
     fn plan_of(&self, run: &RunId) -> Result<Arc<Plan>, Refusal> {
@@ -169,6 +173,35 @@ impl Host for CommandHost {
 }
 
 impl CommandHost {
+    /// Where a name leads, and whether what is there was only found: it lies in a folder that nobody named, or outside of all of them and a
+    /// person has trusted it at some time. What it holds now is judged when it is compiled.
+    fn place(&self, file: &str) -> Result<(files::Place, bool), Refusal> {
+        let unknown = match files::allowed(&self.folders, file) {
+            Ok(place) => return Ok((place, !self.named)),
+            Err(unknown) => unknown,
+        };
+        let path = Path::new(file)
+            .canonicalize()
+            .ok()
+            .filter(|path| Path::new(file).is_absolute() && path.is_file());
+        let was_trusted = |path: &PathBuf| {
+            let entries = Store::at(&self.console.config.own_state).entries().unwrap_or_default();
+            entries.iter().any(|entry| entry.place == trust::Place::File(path.clone()).to_string())
+        };
+        // Whether there is such a file is nobody's business.
+        let hint = || Refusal {
+            hint: Some(format!("a file outside of the server's folders: convoke trust {file}")),
+            ..unknown
+        };
+        let path = path.filter(was_trusted).ok_or_else(hint)?;
+        let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+        Ok((files::Place { folder, path }, true))
+    }
+
+    fn consent(&self, found: bool) -> Consent<'static> {
+        if found { Consent::Files(&[]) } else { Consent::Project }
+    }
+
     /// Names of runs are given in full.
     fn exists(&self, run: &RunId) -> Result<(), Refusal> {
         Reader::open(&self.state, run).map(drop).map_err(journal)
@@ -178,7 +211,8 @@ impl CommandHost {
         match asked {
             Asked::File(file) => {
                 let place = files::allowed(&self.folders, file)?;
-                let console = self.console.for_folder(&place.folder).map_err(refusal)?;
+                let console =
+                    self.console.for_folder(&place.folder, &self.consent(!self.named)).map_err(refusal)?;
                 Ok((Subject::of(&place.path, Vec::new(), false).map_err(refusal)?, console))
             }
             Asked::Text(text) => {
@@ -189,13 +223,13 @@ impl CommandHost {
     }
 
     /// What is wrong with a file is told with its places, which the words of a process would not have.
-    fn refuse_mistakes(&self, place: &files::Place) -> Result<(), Refusal> {
-        let console = self.console.for_folder(&place.folder).map_err(refusal)?;
+    fn refuse_mistakes(&self, place: &files::Place, found: bool) -> Result<(), Refusal> {
+        let console = self.console.for_folder(&place.folder, &self.consent(found)).map_err(refusal)?;
         let subject = Subject::of(&place.path, Vec::new(), false).map_err(refusal)?;
         let compiled = subject.compile(&console.config, None).map_err(refusal)?;
         let tally = Tally::of(&compiled.diagnostics);
-        if !tally.refuses(console.config.strict) {
-            return Ok(());
+        if let Some(plan) = compiled.plan.as_ref().filter(|_| !tally.refuses(console.config.strict)) {
+            return subject.require_trust(&console.config, found, plan).map_err(untrusted);
         }
         let findings = compiled.diagnostics.iter().map(finding).collect();
         Err(Refusal { findings, ..refusal(compiling::refusal(&place.path, tally, console.config.strict)) })
@@ -224,6 +258,11 @@ fn journal(error: JournalError) -> Refusal {
     };
     let told = refusal(CommandFailure::from(error));
     kind.map_or(told.clone(), |(code, kind)| Refusal { code: code.to_owned(), kind, ..told })
+}
+
+/// A workflow that nobody trusts.
+fn untrusted(failure: CommandFailure) -> Refusal {
+    Refusal { kind: RefusalKind::Forbidden, code: "untrusted".to_owned(), ..refusal(failure) }
 }
 
 /// A failure of a command, as callers of the server are told it.

@@ -22,6 +22,7 @@ use std::process::{Child, Command, Stdio};
 pub(super) fn run(
     state: &StateDir,
     place: &Place,
+    found: bool,
     inputs: &Map<String, Value>,
     options: &StartOptions,
     by: &str,
@@ -35,6 +36,8 @@ pub(super) fn run(
         let words = "a budget is part of the workflow file (`limits.budget_usd`)";
         return Err(Refusal::new(RefusalKind::Refused, "refused", words));
     }
+    // What the file holds then is judged again by the process that runs it.
+    words.extend(found.then(|| OsString::from("--found")));
     words.extend(flags(options));
     // A name that begins like an option is none.
     words.extend([OsString::from("--"), Path::new(".").join(place.below()).into_os_string()]);

@@ -68,6 +68,8 @@ impl World {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.dir.path().join("home"))
             .env("CONVOKE_STATE_DIR", self.state())
+            // What a test writes into its folder is its own.
+            .env("CONVOKE_TRUSTED_FOLDERS", self.dir.path())
             .stdin(Stdio::null());
         command
     }

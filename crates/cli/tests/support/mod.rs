@@ -88,7 +88,10 @@ impl World {
         let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
         let home = self.folder.path().join("home").display().to_string();
         let state = self.state().display().to_string();
-        let fixed = [("PATH", path.as_str()), ("HOME", &home), ("CONVOKE_STATE_DIR", &state)];
+        let work = self.work().display().to_string();
+        // What a test writes into its work folder is its own; tests of trust take this back.
+        let own = ("CONVOKE_TRUSTED_FOLDERS", work.as_str());
+        let fixed = [("PATH", path.as_str()), ("HOME", &home), ("CONVOKE_STATE_DIR", &state), own];
         let looks = [("NO_COLOR", "1"), ("TERM", "dumb"), ("COLUMNS", "200"), ("LANG", "C.UTF-8")];
         command.envs(fixed).envs(looks).envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

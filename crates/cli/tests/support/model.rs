@@ -27,6 +27,8 @@ pub struct Request {
     pub model: String,
     /// All messages, roles and texts.
     pub text: String,
+    /// The header with its key.
+    pub authorization: String,
     /// When it came.
     pub begin: Instant,
     /// When it was answered or given up.
@@ -121,15 +123,15 @@ fn lock(memory: &Mutex<Memory>) -> MutexGuard<'_, Memory> {
 fn serve(stream: TcpStream, memory: &Mutex<Memory>) {
     let Ok(copy) = stream.try_clone() else { return };
     let mut reader = BufReader::new(copy);
-    while let Some(body) = read_request(&mut reader) {
-        if !answer(&stream, &body, memory) {
+    while let Some((authorization, body)) = read_request(&mut reader) {
+        if !answer(&stream, authorization, &body, memory) {
             return;
         }
     }
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Value> {
-    let mut length = 0;
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(String, Value)> {
+    let (mut length, mut authorization) = (0, String::new());
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
@@ -138,18 +140,21 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Value> {
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().ok()?;
         }
+        if line.to_ascii_lowercase().starts_with("authorization:") {
+            authorization = line["authorization:".len()..].trim().to_owned();
+        }
         if line.trim().is_empty() {
             break;
         }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
+    Some((authorization, serde_json::from_slice(&body).ok()?))
 }
 
 /// Answers one request; false when the connection is done for.
-fn answer(stream: &TcpStream, body: &Value, memory: &Mutex<Memory>) -> bool {
-    let (index, reply) = lock(memory).enter(body);
+fn answer(stream: &TcpStream, authorization: String, body: &Value, memory: &Mutex<Memory>) -> bool {
+    let (index, reply) = lock(memory).enter(authorization, body);
     let delay = reply["delay_ms"].as_u64().unwrap_or(0);
     let waited = wait_unless_closed(stream, Duration::from_millis(delay))
         && until_unless_closed(stream, || lock(memory).is_due(&reply));
@@ -168,7 +173,7 @@ impl Memory {
         reached("at_once", self.most_at_once) && reached("asked", self.asked.len()) && may_go
     }
 
-    fn enter(&mut self, body: &Value) -> (usize, Value) {
+    fn enter(&mut self, authorization: String, body: &Value) -> (usize, Value) {
         let model = body["model"].as_str().unwrap_or_default().to_owned();
         let texts = body["messages"].as_array().into_iter().flatten();
         let texts =
@@ -176,6 +181,7 @@ impl Memory {
         let asked = Request {
             text: texts.collect(),
             model: model.clone(),
+            authorization,
             begin: Instant::now(),
             end: None,
             cut_off: false,

@@ -41,7 +41,9 @@ pub(super) fn build(bundle: &Bundle, partials: Partials, skills: &Skills, option
     let (templates, conditions) = texts.finish();
     let format = PLAN_FORMAT;
     let sources = stored(bundle, &partials, skills);
-    let mut plan = Plan { format, workflows, templates, conditions, partials: partials.texts, sources };
+    let secrets = super::secrets::sources(bundle);
+    let partials = partials.texts;
+    let mut plan = Plan { format, workflows, templates, conditions, partials, secrets, sources };
     hash::stamp(&mut plan);
     plan
 }

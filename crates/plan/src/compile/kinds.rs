@@ -2,7 +2,7 @@
 
 use super::build::Builder;
 use super::node::millis;
-use super::servers::references;
+use super::servers::given;
 use crate::check::outline::{END, Item};
 use crate::plan::*;
 use crate::source::declared;
@@ -125,6 +125,7 @@ impl<'a> Builder<'a> {
                 args,
                 env,
                 stdin,
+                secrets: None,
                 survive: None,
                 working_dir,
                 output: None,
@@ -139,7 +140,7 @@ impl<'a> Builder<'a> {
             survives: None,
             command: self.or_empty(script.command.as_ref()),
             args: script.args.iter().map(|arg| self.texts.text(arg)).collect(),
-            env: references(&script.env),
+            env: given(&script.env, script.secrets.iter().flatten()),
             working_dir: self.texts.optional(script.working_dir.as_ref()),
             stdin: self.texts.optional(script.stdin.as_ref()),
             schema: script.output.as_ref().map(declared::schema),

@@ -28,6 +28,7 @@ mod proof;
 mod provider;
 mod reduce;
 mod renewal;
+mod secrets;
 mod shapes;
 mod tooling;
 mod workspace;
@@ -111,6 +112,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     let mut bundle = load::load(path, sources, &options.manifests, &mut diagnostics);
     own::settle(&mut bundle, &mut diagnostics);
     own_policies::collect(&mut bundle, sources, &mut diagnostics);
+    let sources = &secrets::Kept::new(&bundle, sources);
     let partials = partials::collect(&bundle, sources, &mut diagnostics);
     let skills = skills::collect(&bundle, sources, &mut diagnostics);
     for workflow in &bundle.workflows {
@@ -125,6 +127,7 @@ pub fn compile(path: &str, sources: &dyn Sources, options: &Options) -> Compiled
     phase::check(&bundle, &options.caps, &mut diagnostics);
     constraints::check(&bundle, &options.degrades, &mut diagnostics);
     clearances::check(&bundle, options, &mut diagnostics);
+    secrets::check(&bundle, &mut diagnostics);
     sort(&mut diagnostics, path);
     say_once(&mut diagnostics);
     consequences::leave_out(&mut diagnostics);

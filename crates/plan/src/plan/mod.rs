@@ -29,7 +29,7 @@ pub use workflow::*;
 pub use workspace::*;
 
 use crate::template::{ConditionSource, TemplateId, TemplateSource};
-use convoke_model::Digest;
+use convoke_model::{Digest, SecretSource};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,6 +47,9 @@ pub struct Plan {
     pub conditions: Vec<ConditionSource>,
     /// Texts that templates include, by normalised path.
     pub partials: BTreeMap<String, String>,
+    /// Where the values of secrets come from, by name. Values are in no plan.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, SecretSource>,
     /// The texts that it was made from, as they were read.
     #[serde(default)]
     pub sources: Vec<StoredSource>,

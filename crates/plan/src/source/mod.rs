@@ -86,6 +86,7 @@ fn read_any(
     let mut loader = load::Loader::new(sources);
     let Some(root) = load_any(&mut loader, path) else { return (None, loader.diagnostics) };
     let mut reader = read::Reader::new(sources);
+    reader.know_secrets(&root);
     let path = normalise(path);
     let workflow = match front_end::manifest_of(&root) {
         Ok(manifest) => {

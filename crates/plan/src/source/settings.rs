@@ -185,6 +185,8 @@ section! {
         pub args: Vec<SecretText> = Vec::new() => TEXTS,
         /// its environment
         pub env: References = References::new(),
+        /// secrets that it is given, as variables of their names (stdio, scripts)
+        pub secrets: Names = Names::new() => TEXTS,
         /// where a stdio server runs, relative to this file (default its folder)
         pub working_dir: Option<Spanned<String>>,
         /// address of an http or sse server

@@ -13,6 +13,10 @@ pub trait Sources {
     }
     /// The value of an environment variable, `None` when it is not set (an empty value is set).
     fn env(&self, name: &str) -> Option<String>;
+    /// Whether a name stands for a secret that is declared outside of the file: its value is known at the start of a run alone.
+    fn is_secret(&self, _name: &str) -> bool {
+        false
+    }
 }
 
 /// Something in a folder.

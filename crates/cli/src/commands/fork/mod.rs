@@ -13,7 +13,7 @@ use crate::cassette::{self, CassetteMode};
 use crate::changes;
 use crate::clock;
 use crate::compiling;
-use crate::config::Config;
+use crate::config::{Config, Consent};
 use crate::config_snapshot;
 use crate::console::Console;
 use crate::driving::admission::Candidate;
@@ -47,7 +47,7 @@ pub fn run(console: &Console, args: &ForkArgs) -> Result<Exit, CommandFailure> {
         return Err(CommandFailure::new(Exit::Refused, format!("run `{}` has not begun", base.run)));
     };
     let file = args.workflow.as_deref().map(absolute);
-    let console = &console.for_folder(Path::new(&begun.folder))?;
+    let console = &console.for_folder(Path::new(&begun.folder), &Consent::Project)?;
     let config = Config { model_override: args.flags.model.clone(), ..console.config.clone() };
     let plan = match &file {
         Some(file) => compiled(console, file, &config, &args.flags)?,

@@ -27,7 +27,8 @@ pub fn run(console: &Console, args: &ServeArgs) -> Result<Exit, CommandFailure> 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))?;
-    runtime.block_on(serve(console, state, settings, args.open))
+    let named = !args.folders.is_empty() || Serving::of(&console.config.entries).is_own;
+    runtime.block_on(serve(console, state, settings, args.open, named))
 }
 
 async fn serve(
@@ -35,6 +36,7 @@ async fn serve(
     state: StateDir,
     settings: Settings,
     opens: bool,
+    named: bool,
 ) -> Result<Exit, CommandFailure> {
     let mut signals =
         Signals::listen().map_err(|error| CommandFailure::new(Exit::Failed, error.to_string()))?;
@@ -42,7 +44,7 @@ async fn serve(
     let (name, scheme, is_proxied) =
         (settings.names.first().cloned(), scheme(&settings), settings.behind_proxy);
     let folders = settings.folders.clone();
-    let host = Arc::new(CommandHost { console: console.clone(), state: state.clone(), folders });
+    let host = Arc::new(CommandHost { console: console.clone(), state: state.clone(), folders, named });
     let server = Server::bind(settings, tokens, host).await.map_err(failure)?;
     let place = place(name.as_deref(), server.address(), is_proxied);
     let link = format!("{scheme}://{place}/#token={secret}");

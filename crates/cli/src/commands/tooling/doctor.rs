@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::driving;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::secrets::Secrets;
 use crate::view::format::plural;
 use convoke_agent::Providers;
 use convoke_model::Failure;
@@ -86,7 +87,7 @@ impl Finding {
 /// Asks every provider, or those that are named; fails if none answers.
 pub fn run(console: &Console, args: &DoctorArgs) -> Result<Exit, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let registry = driving::registry();
+    let registry = driving::registry(&Secrets::default());
     driving::network_remark().iter().for_each(|remark| console.warn(remark));
     let (agents, files) = (convoke_sandbox::available(), convoke_sandbox::means().trusted());
     let missing =

@@ -68,7 +68,7 @@ fn stdio(owner: &Workflow, source: &McpServer) -> Transport {
     Transport::Stdio {
         command: text(source.command.as_ref()),
         args: source.args.iter().map(|arg| arg.raw.value.clone()).collect(),
-        env: references(&source.env),
+        env: given(&source.env, source.secrets.iter()),
         working_dir: Some(folder(join_beside(&owner.path, dir))),
     }
 }
@@ -86,7 +86,7 @@ fn scripts(owner: &Workflow, source: &McpServer) -> Transport {
     };
     Transport::Scripts {
         scripts: source.scripts.iter().map(tool).collect(),
-        env: references(&source.env),
+        env: given(&source.env, source.secrets.iter()),
         working_dir: Some(folder(join_beside(&owner.path, dir))),
     }
 }
@@ -103,6 +103,20 @@ fn text(text: Option<&Spanned<String>>) -> String {
 /// Values as written: they are looked up when whatever they are for is started.
 pub(in crate::compile) fn references(source: &References) -> Vec<(String, String)> {
     source.iter().map(|(name, entry)| (name.clone(), entry.value.raw.value.clone())).collect()
+}
+
+/// The same with secrets that are given under their own names.
+pub(in crate::compile) fn given<'s>(
+    source: &References,
+    secrets: impl Iterator<Item = &'s Spanned<String>>,
+) -> Vec<(String, String)> {
+    let mut given = references(source);
+    for name in secrets.map(|name| &name.value) {
+        if !given.iter().any(|(known, _)| known == name) {
+            given.push((name.clone(), format!("${{{name}}}")));
+        }
+    }
+    given
 }
 
 /// The tools that may be used; `None` means all, whatever they are called.

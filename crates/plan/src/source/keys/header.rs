@@ -7,6 +7,7 @@ use super::super::shape::{ObjectType, TEMPLATE_MAP, TEMPLATES, TEXTS, optional, 
 use super::super::words::FRONT_ENDS;
 use super::super::workflow::{ContextSettings, Cost, Hooks, InputField, Labels, Limits};
 use super::group::{FOR_EACH, PARALLEL};
+use super::head;
 
 /// The whole file.
 pub static FILE: ObjectType = ObjectType {
@@ -19,6 +20,7 @@ pub static FILE: ObjectType = ObjectType {
             "which kind of file this is, where it cannot be told by its keys",
         ),
         required("workflow", Object(&WORKFLOW), "name, entry point and settings of the workflow"),
+        head::SECRETS,
         optional("tools", TEXTS, "the names of all tools that agents may use"),
         required("agents", List(&Step), "the steps"),
         optional("parallel", List(&Object(&PARALLEL)), "groups of steps that run at the same time"),

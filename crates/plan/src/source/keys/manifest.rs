@@ -51,6 +51,7 @@ pub static MANIFEST: ObjectType = ObjectType {
         optional("provider", Provider::SHAPE, "model service of all agents: a name, or a name with settings"),
         optional("model", Text, "model of agents that name none"),
         head::MCP_SERVERS,
+        head::SECRETS,
         optional("tools", TEXTS, "the names of all tools that agents may use"),
         head::RUNTIME,
         head::LIMITS,

@@ -44,6 +44,7 @@ pub static PERSONAS: ObjectType = ObjectType {
         optional("provider", Provider::SHAPE, "model service of all actors: a name, or a name with settings"),
         optional("model", Text, "model of personas and actors that name none"),
         head::MCP_SERVERS,
+        head::SECRETS,
         optional("tools", TEXTS, "the names of all tools that personas may use"),
         head::RUNTIME,
         head::LIMITS,

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::super::settings::Runtime;
 use super::super::text::{Spanned, Text};
 use super::super::workflow::{
-    ContextSettings, Cost, Entry, Hooks, InputField, Labels, Limits, Names, Workflow,
+    ContextSettings, Cost, Entry, Hooks, InputField, Labels, Limits, Names, SecretEntry, Workflow,
 };
 use crate::diagnostic::{SourceFile, Span};
 
@@ -36,6 +36,8 @@ pub struct Head {
     pub instructions: Vec<Text>,
     /// Of all agents or phases.
     pub labels: Labels,
+    /// Named secrets.
+    pub secrets: IndexMap<String, Entry<SecretEntry>>,
     /// Free words; in an execution manifest `manifest_id` and `source` among them.
     pub metadata: serde_json::Map<String, serde_json::Value>,
     /// Where the file begins.
@@ -65,6 +67,7 @@ impl Head {
             limits: self.limits.clone(),
             cost: self.cost.clone(),
             hooks: self.hooks.clone(),
+            secrets: self.secrets.clone(),
             metadata: self.metadata.clone(),
             instructions: self.instructions.clone(),
             labels: self.labels.clone(),

@@ -25,6 +25,7 @@ pub fn workflow(cx: &mut Reader<'_>, root: &Node, path: &str, files: &[Arc<Sourc
     let mut fields = Fields::open(cx, root, &FILE, "the workflow file".to_owned())?;
     fields.word(cx, "kind");
     let mut workflow = header(cx, &mut fields, root, path, files);
+    workflow.secrets = super::secret::secrets(cx, &mut fields);
     workflow.tools = fields.names(cx, "tools");
     workflow.agents = steps(cx, &mut fields);
     workflow.parallel = items(cx, &mut fields, "parallel", "parallel group", group::parallel);
@@ -101,6 +102,7 @@ fn empty(fields: &Fields<'_>, root: &Node, path: &str, files: &[Arc<SourceFile>]
         limits: Limits::default(),
         cost: Cost::default(),
         hooks: Hooks::default(),
+        secrets: IndexMap::new(),
         metadata: serde_json::Map::new(),
         instructions: Vec::new(),
         labels: super::super::workflow::Labels::default(),

@@ -24,6 +24,7 @@ mod provider;
 pub(super) mod reduce;
 pub(super) mod runtime;
 mod scalars;
+pub(super) mod secret;
 pub(super) mod server;
 mod steps;
 mod value;
@@ -47,12 +48,14 @@ use crate::diagnostic::{Diagnostic, Span};
 /// What every reader needs: the world and a place for findings.
 pub(super) struct Reader<'a> {
     sources: &'a dyn Sources,
+    /// Names that stand for secrets, and the variables that hold them.
+    secrets: std::collections::HashSet<String>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(sources: &'a dyn Sources) -> Self {
-        Self { sources, diagnostics: Vec::new() }
+        Self { sources, secrets: Default::default(), diagnostics: Vec::new() }
     }
 
     fn error(

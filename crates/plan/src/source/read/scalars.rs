@@ -83,7 +83,8 @@ impl Reader<'_> {
         if !env::has_reference(&text.value) {
             return text;
         }
-        let result = env::substitute(&text.value, &|name| self.sources.env(name));
+        self.refuse_secrets(&text);
+        let result = env::substitute(&text.value, &|name| self.value_or_secret(name));
         for (range, problem) in &result.problems {
             self.env_error(problem, &text.place_of(range.clone()));
         }
@@ -109,7 +110,7 @@ impl Reader<'_> {
     /// A credential: kept as written, with a word if it will be missing.
     pub fn secret(&mut self, node: &Node, of: Of<'_>) -> Option<SecretText> {
         let text = self.raw_text(node, of)?;
-        let result = env::substitute(&text.value, &|name| self.sources.env(name));
+        let result = env::substitute(&text.value, &|name| self.value_or_secret(name));
         for (range, problem) in &result.problems {
             let (Unresolved::Unset(name) | Unresolved::TooDeep(name)) = problem;
             let message = format!("environment variable `{name}` for {of} is not set");
@@ -127,7 +128,10 @@ impl Reader<'_> {
     pub fn reference(&mut self, node: &Node, of: Of<'_>) -> Option<SecretText> {
         let text = self.raw_text(node, of)?;
         let raw = Spanned::new(text.value.clone(), text.span.clone());
-        self.substituted(text);
+        let result = env::substitute(&text.value, &|name| self.value_or_secret(name));
+        for (range, problem) in &result.problems {
+            self.env_error(problem, &text.place_of(range.clone()));
+        }
         Some(SecretText { raw })
     }
 

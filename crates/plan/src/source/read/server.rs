@@ -102,7 +102,7 @@ fn judge_keys(cx: &mut Reader<'_>, fields: &Fields<'_>, transport: McpTransport)
         McpTransport::Stdio => (&["url", "headers", "scripts"], "a program", "another `type`"),
         McpTransport::Scripts => (&["url", "headers", "command", "args"], "commands", "another `type`"),
         McpTransport::Http | McpTransport::Sse => {
-            (&["command", "args", "env", "working_dir", "scripts"], "an address", "another `type`")
+            (&["command", "args", "env", "secrets", "working_dir", "scripts"], "an address", "another `type`")
         }
     };
     for (key, place) in idle.iter().filter_map(|key| Some((key, fields.place_of(key)?.clone()))) {

@@ -94,7 +94,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("rounds", "agent goal human_gate questions reduce script set terminate tool wait workflow"),
     ("routes", "terminate"),
     ("sandbox", "goal human_gate questions reduce script set terminate tool verify wait workflow"),
-    ("secrets", "goal human_gate questions reduce script set terminate tool verify wait workflow"),
+    ("secrets", "goal human_gate questions reduce set terminate tool verify wait workflow"),
     ("server", "agent goal human_gate questions reduce script set terminate verify wait workflow"),
     ("session_key", "goal human_gate questions reduce script set terminate tool verify wait workflow"),
     ("severity", "agent goal human_gate questions reduce script set terminate tool wait workflow"),

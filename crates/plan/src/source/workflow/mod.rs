@@ -12,6 +12,7 @@ mod group;
 mod people;
 mod phase;
 mod reduce;
+mod secret;
 mod step;
 mod tool;
 mod work;
@@ -30,6 +31,7 @@ pub use group::*;
 pub use people::*;
 pub use phase::*;
 pub use reduce::*;
+pub use secret::*;
 pub use step::*;
 pub use tool::*;
 pub use work::*;
@@ -90,6 +92,8 @@ pub struct Workflow {
     pub cost: Cost,
     /// `workflow.hooks`.
     pub hooks: Hooks,
+    /// Top-level `secrets`: where the values of named secrets come from.
+    pub secrets: IndexMap<String, Entry<SecretEntry>>,
     /// `workflow.metadata`.
     pub metadata: serde_json::Map<String, serde_json::Value>,
     /// `workflow.instructions`, put before every model prompt.

@@ -251,8 +251,8 @@ section! {
         #[by(read::approve::approve)]
         #[on(AGENT | GOAL)]
         pub approve: Option<Approvals> => APPROVE_OF_STEP,
-        /// variables whose values the model may see; all other known secrets are masked
-        #[on(AGENT)]
+        /// of an agent: secrets whose values the model may see, all others are masked; of a script: secrets that it is given, as variables
+        #[on(AGENT | SCRIPT)]
         pub secrets: Option<Names>,
         /// fields of the output
         #[by(read::output::output_fields)]

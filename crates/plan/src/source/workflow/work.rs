@@ -7,7 +7,7 @@ use super::super::section::section;
 use super::super::settings::Timeouts;
 use super::super::shape::TEMPLATE_MAP;
 use super::super::text::{Spanned, Text};
-use super::{Arguments, OutputSchema, References, Templates};
+use super::{Arguments, Names, OutputSchema, References, Templates};
 use crate::diagnostic::Span;
 use crate::value::SetType;
 
@@ -36,6 +36,8 @@ section! {
         /// whether the command goes on when Convoke dies, to be attached to by `resume`; needs a `timeout`
         #[on(SCRIPT)]
         pub survive: Option<Spanned<bool>>,
+        /// Secrets that it is given, as variables of their names.
+        pub secrets: Option<Names>,
         /// Directory (template), relative to the process.
         pub working_dir: Option<Text>,
         /// Schema of the JSON object on stdout; an empty one means any object.

@@ -23,6 +23,7 @@ pub(in crate::source::read) fn head(cx: &mut Reader<'_>, fields: &mut Fields<'_>
         hooks: fields.value(cx, "hooks").unwrap_or_default(),
         instructions: fields.templates(cx, "instructions").unwrap_or_default(),
         labels: fields.value(cx, "labels").unwrap_or_default(),
+        secrets: super::super::secret::secrets(cx, fields),
         metadata: header::metadata(cx, fields),
         span: fields.head.clone(),
     }
