@@ -42,8 +42,12 @@ enum Happened {
 pub fn run(console: &Console) -> Result<Exit, CommandFailure> {
     screen::require()?;
     let state = stored::for_reading(console);
-    let host: Arc<dyn Host> =
-        Arc::new(CommandHost { console: console.clone(), state: state.clone(), folders: Vec::new() });
+    let host: Arc<dyn Host> = Arc::new(CommandHost {
+        console: console.clone(),
+        state: state.clone(),
+        folders: Vec::new(),
+        named: false,
+    });
     let cannot = |error: std::io::Error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}"));
     let looking = Looking::at(state.clone(), host.clone()).map_err(cannot)?;
     let (sender, happened) = channel();

@@ -157,7 +157,7 @@ fn check(console: &Console, args: &SecretsCheckArgs) -> Result<Exit, CommandFail
     let sources = match &args.file {
         None => console.config.secrets.clone(),
         Some(file) => {
-            let subject = Subject::of(file, Vec::new())?;
+            let subject = Subject::of(file, Vec::new(), false)?;
             let compiled = subject.compile(&console.config, None)?;
             let plan = crate::compiling::accept(console, &subject.file, compiled, false)?;
             needed_secrets(&plan, &console.config)

@@ -48,7 +48,7 @@ fn content(console: &Console, file: &Path, place: &Place) -> Result<Content, Com
         };
         return Ok(trust::of_file(&std::fs::read(file).map_err(cannot)?));
     }
-    let subject = Subject::of(file, Vec::new())?;
+    let subject = Subject::of(file, Vec::new(), false)?;
     let compiled = subject.compile(&console.config, None)?;
     let plan = compiling::accept(console, &subject.file, compiled, console.config.strict)?;
     let content = trust::of_plan(place, &plan);

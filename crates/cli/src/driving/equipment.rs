@@ -62,7 +62,7 @@ impl Equipment {
         cassette: &CassetteMode,
         config: &Config,
     ) -> Result<Equipment, CommandFailure> {
-        let (ground, rulebook) = (&config.sandbox, &config.rulebook);
+        let rulebook = &config.rulebook;
         if crate::cluster::is_entered() {
             return Equipment::elsewhere(plan, cassette, config);
         }

@@ -158,10 +158,14 @@ fn policies(plan: &Plan) -> Vec<(String, String)> {
     });
     let policies =
         servers.flat_map(|servers| servers.values()).filter_map(|server| match &server.transport {
-            Transport::Own { policies } => Some(policies),
+            Transport::Own { policies, .. } => Some(policies),
             _ => None,
         });
-    policies.flatten().filter_map(|policy| Some((policy.name.clone(), policy.text.clone()?))).collect()
+    let texts = policies.flatten().flat_map(|policy| {
+        let named = |text: &Option<String>| text.clone().map(|text| (policy.name.clone(), text));
+        named(&policy.text).into_iter().chain(named(&policy.cedar))
+    });
+    texts.collect()
 }
 
 /// The files of the project that words of commands lead to.

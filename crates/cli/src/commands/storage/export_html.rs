@@ -22,7 +22,8 @@ use std::sync::Arc;
 pub fn run(console: &Console, args: &ExportArgs, file: &Path) -> Result<Exit, CommandFailure> {
     let state = stored::for_reading(console);
     let run = stored::find(&state, &args.run)?;
-    let host = CommandHost { console: console.clone(), state: state.clone(), folders: Vec::new() };
+    let host =
+        CommandHost { console: console.clone(), state: state.clone(), folders: Vec::new(), named: false };
     let scrubber = Scrubber::new(env::secrets());
     let version = env!("CARGO_PKG_VERSION");
     let of = OfflineRun { state: &state, run: &run, host: Arc::new(host), version, scrubber: &scrubber };
