@@ -108,6 +108,10 @@ class Trial:
                 self.convoke("run", file, "-i", f"items={items}", "--no-interactive"), cwd=self.folder, env=self.env,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=open(f"{self.folder}/run.{n}.err", "w"), text=True)
             self.runs.append(run)
+        # A cluster that is away when a run is to begin refuses it; what is tried here is what comes after.
+        for n in range(RUNS):
+            while "started" not in open(f"{self.folder}/run.{n}.err").read() and self.runs[n].poll() is None:
+                time.sleep(0.1)
         done = collections.Counter()
         for _ in range(kills):
             time.sleep(self.chance.uniform(0.2, 1.2))

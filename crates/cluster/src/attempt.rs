@@ -9,6 +9,7 @@
 use crate::link::AttemptLink;
 use crate::peers::Peer;
 use crate::process::{Process, now};
+use crate::values::{self, LARGEST};
 use crate::wire::{ClusterFact, Launch, Said, attempt_name};
 use convoke_model::{Assignment, AttemptEnd, Class, Failure, RunId, TaskId, Usage, reason};
 use futures::FutureExt;
@@ -58,8 +59,8 @@ impl Attempt {
     async fn perform(&self, ctx: Context<'_>, launch: Json<Launch>) -> HandlerResult<()> {
         let launch = launch.into_inner();
         // What was to be stopped has never come here.
-        let Some(assignment) = launch.assignment.clone() else { return Ok(()) };
         let process = &self.0;
+        let Some(assignment) = assignment_of(process, &launch).await? else { return Ok(()) };
         let name = attempt_name(&launch.run, &assignment.task, assignment.attempt);
         let (cell, over) = ctx.awakeable::<Json<()>>();
         let slot = match process.jobs.goes_on(&name) {
@@ -99,6 +100,15 @@ impl Attempt {
             }
         }
     }
+}
+
+/// What is to be done; `None` of a call that only takes the place of an attempt that never came. A value that was put down never
+/// changes, so reading it needs no place in the record of the call.
+async fn assignment_of(process: &Process, launch: &Launch) -> HandlerResult<Option<Box<Assignment>>> {
+    let Some(digest) = &launch.stored else { return Ok(launch.assignment.clone()) };
+    let text = values::get(&process.ingress, &launch.run, digest).await?;
+    let text = text.ok_or("what is to be done is not put down")?;
+    Ok(serde_json::from_str(text.as_str())?)
 }
 
 /// The call was cancelled before the attempt began.
@@ -202,11 +212,30 @@ async fn perform(
         () = cancel.cancelled() => tokio::time::timeout(STOP_GRACE, &mut guarded).await.ok(),
     };
     let failure = match ended {
-        Some(Ok(end)) => return end,
+        Some(Ok(end)) => return fitting(end),
         Some(Err(_)) => Failure::new(Class::Fatal, "the attempt panicked").reason("panic"),
         None => Failure::new(Class::Cancelled, "the attempt did not stop in time and was dropped"),
     };
     AttemptEnd::Failed { failure, usage: Usage::default(), partial: None }
+}
+
+/// An end that a message of the cluster holds. A result that is larger is a failure, with what it has cost.
+fn fitting(end: AttemptEnd) -> AttemptEnd {
+    let (text, usage) = match &end {
+        AttemptEnd::Finished { output, usage } => (output, *usage),
+        AttemptEnd::Suspended { state, usage, .. } => (state, *usage),
+        _ => return end,
+    };
+    let bytes = text.as_str().len();
+    if bytes <= LARGEST {
+        return end;
+    }
+    let (is, most) = (bytes >> 20, LARGEST >> 20);
+    let message = format!("the result has {is} MiB, and a cluster keeps values of {most} MiB at most");
+    let failure = Failure::new(Class::Fatal, message)
+        .reason("value_too_large")
+        .hint("have the step write it to a file or a service, and give its address");
+    AttemptEnd::Failed { failure, usage, partial: None }
 }
 
 fn ended(assignment: &Assignment, end: AttemptEnd) -> ClusterFact {

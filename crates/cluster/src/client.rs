@@ -5,6 +5,7 @@ use crate::error::ClusterError;
 use crate::ingress::Ingress;
 use crate::process::{self, READ};
 use crate::run::Meta;
+use crate::values::LARGEST;
 use crate::wire::{Begin, ClusterFact, Delivery, Head, Identity, Listed, Reopen, Said};
 use convoke_journal::Message;
 use convoke_model::{Digest, JsonText, RunId, RunStatus, Stamped, Timestamp};
@@ -48,6 +49,10 @@ impl Client {
 
     /// Begins a run.
     pub async fn begin(&self, run: &RunId, begin: &Begin) -> Result<(), ClusterError> {
+        let size = begin.plan.as_str().len() + begin.started.as_str().len();
+        if size > LARGEST {
+            return Err(ClusterError::TooLarge { is: size >> 20, most: LARGEST >> 20 });
+        }
         let _: Head = self.ingress.call(&format!("ConvokeRun/{run}/begin"), begin, Some(TURN)).await?;
         Ok(())
     }

@@ -46,6 +46,14 @@ pub enum ClusterError {
     /// The history is not what its head says.
     #[error("the events of run `{0}` are not those that its head names")]
     Torn(String),
+    /// A plan or its inputs do not fit.
+    #[error("the plan and its inputs have {is} MiB, and a run on a cluster begins with {most} MiB at most")]
+    TooLarge {
+        /// How large they are.
+        is: usize,
+        /// How large they may be.
+        most: usize,
+    },
     /// A key is none.
     #[error("`{0}` is no public key of a cluster's requests; such a key begins with `publickeyv1_`")]
     Key(String),

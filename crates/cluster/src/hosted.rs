@@ -174,7 +174,8 @@ impl Hosted {
         self.wake(now, status, &mut acts);
         self.advance(&events, status, &mut acts);
         let (head, book) = (self.head.clone(), self.book.clone());
-        Decided { events, blobs: self.core.store.take_pending(), head, book, acts }
+        let (blobs, stored) = (self.core.store.take_pending(), Vec::new());
+        Decided { events, blobs, stored, head, book, acts }
     }
 
     fn take(&mut self, fact: ClusterFact, now: Timestamp, ended: &mut HashSet<TaskIx>) -> Taken {
@@ -266,8 +267,12 @@ impl Hosted {
                     call.survival = None; // a plan that asks for it is refused before it begins
                 }
                 let name = self.name(task);
-                let launch =
-                    Launch { run: self.run.clone(), assignment: Some(assignment), calls: terms.calls.into() };
+                let launch = Launch {
+                    run: self.run.clone(),
+                    assignment: Some(assignment),
+                    stored: None,
+                    calls: terms.calls.into(),
+                };
                 acts.push(Act::Launch { name, launch: Box::new(launch) });
             }
             Effect::Abort(task) => acts.push(Act::Abort { name: self.name(task) }),

@@ -28,6 +28,7 @@ mod process;
 mod question;
 mod run;
 mod turn;
+mod values;
 mod wire;
 mod worker;
 

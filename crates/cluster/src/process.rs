@@ -11,11 +11,12 @@ use crate::ingress::Ingress;
 use crate::jobs::Jobs;
 use crate::peers::Peer;
 use crate::run::{Meta, Range};
-use crate::wire::{Begin, Book, ClusterFact, Decided, Delivery, FORMAT, Head, Home, Reopen, Said};
+use crate::values::{self, LARGE};
+use crate::wire::{Act, Begin, Book, ClusterFact, Decided, Delivery, FORMAT, Head, Home, Reopen, Said};
 use convoke_engine::EngineError;
 use convoke_handover::{Performer, Performers};
 use convoke_journal::Message;
-use convoke_model::{Digest, JsonText, RunId, RunStatus, Stamped, Timestamp};
+use convoke_model::{Blob, Digest, JsonText, RunId, RunStatus, Stamped, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -26,6 +27,8 @@ use tokio::sync::Semaphore;
 
 /// Runs whose state is kept in memory, and whose providers and servers are kept for their next attempt.
 const MOST_RUNS: usize = 64;
+/// Bytes of values and attempts that a turn holds itself.
+const ROOM: usize = 8 << 20;
 /// How long a read of the cluster may take.
 pub const READ: Duration = Duration::from_secs(20);
 
@@ -137,6 +140,7 @@ impl Process {
         let nothing = |head: Head, book: Book| Decided {
             events: Vec::new(),
             blobs: Vec::new(),
+            stored: Vec::new(),
             head,
             book,
             acts: Vec::new(),
@@ -180,7 +184,37 @@ impl Process {
             (decided, hosted)
         });
         let (decided, hosted) = decided.await.map_err(|error| ClusterError::Unreadable(error.to_string()))?;
+        let decided = self.put_down(&run, decided).await?;
         self.keep(run, hosted, decided.head.is_live());
+        Ok(decided)
+    }
+
+    /// Puts down what is large in a turn, and what is too much together, so that the turn is one message.
+    async fn put_down(&self, run: &RunId, mut decided: Decided) -> Result<Decided, ClusterError> {
+        let mut room = ROOM;
+        let mut fits = |text: &JsonText| {
+            let size = text.as_str().len();
+            let fits = size <= LARGE && size <= room;
+            room -= if fits { size } else { 0 };
+            fits
+        };
+        let (small, large): (Vec<Blob>, Vec<Blob>) =
+            decided.blobs.into_iter().partition(|blob| fits(&blob.text));
+        decided.blobs = small;
+        for Blob { digest, text } in large {
+            values::put(&self.ingress, run, &digest, &text).await?;
+            decided.stored.push(digest);
+        }
+        for act in &mut decided.acts {
+            let Act::Launch { launch, .. } = act else { continue };
+            let text = JsonText::of(&launch.assignment);
+            if !fits(&text) {
+                let digest = Digest::of(text.as_str().as_bytes());
+                values::put(&self.ingress, run, &digest, &text).await?;
+                decided.stored.push(digest);
+                (launch.assignment, launch.stored) = (None, Some(digest));
+            }
+        }
         Ok(decided)
     }
 
@@ -331,7 +365,11 @@ pub async fn turns(
 
 /// A large value of a run.
 pub async fn blob(ingress: &Ingress, run: &RunId, digest: &Digest) -> Result<Option<JsonText>, ClusterError> {
-    ingress.call(&format!("ConvokeRun/{run}/blob"), digest, Some(READ)).await
+    let small: Option<JsonText> = ingress.call(&format!("ConvokeRun/{run}/blob"), digest, Some(READ)).await?;
+    match small {
+        Some(text) => Ok(Some(text)),
+        None => values::get(ingress, run, digest).await,
+    }
 }
 
 /// The date.

@@ -1,10 +1,11 @@
 //! A run, as an object of the cluster. Its exclusive calls are turns; its shared calls read.
 //!
 //! Keys of its state: `!head` and `!book` (small, and first in order, so they come along with every call), `meta`, `ev/N` for the
-//! events of turn N, `blob/DIGEST`, and `at/NAME` for each attempt that is under way.
+//! events of turn N, `blob/DIGEST`, `value/DIGEST` for each value that is an object of its own, and `at/NAME` for each attempt that is under way.
 
 use crate::process::{Input, Process};
 use crate::turn;
+use crate::values::ValueClient;
 use crate::wire::{Begin, Delivery, Head, Reopen};
 use bytes::{BufMut, Bytes, BytesMut};
 use convoke_model::{Digest, JsonText};
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub const HEAD: &str = "!head";
 pub const BOOK: &str = "!book";
 const META: &str = "meta";
+const VALUE: &str = "value/";
 /// Turns that one answer holds at most, and bytes after which it ends: messages of the cluster end at 32 MiB.
 const MOST_TURNS: u64 = 1_000;
 const MOST_BYTES: usize = 8 << 20;
@@ -27,6 +29,11 @@ pub fn chunk_key(turn: u64) -> String {
 
 pub fn blob_key(digest: &Digest) -> String {
     format!("blob/{digest}")
+}
+
+/// Names a value that is an object of its own, so that it is erased with the run.
+pub fn value_key(digest: &Digest) -> String {
+    format!("{VALUE}{digest}")
 }
 
 pub fn attempt_key(name: &str) -> String {
@@ -125,6 +132,10 @@ impl Run {
         let head = ctx.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();
         if head.is_live() {
             return Ok(Json(false));
+        }
+        let keys = ctx.get_keys().await?;
+        for digest in keys.iter().filter_map(|key| key.strip_prefix(VALUE)) {
+            drop(ctx.object_client::<ValueClient>(format!("{}.{digest}", ctx.key())).erase().send());
         }
         ctx.clear_all();
         Ok(Json(true))

@@ -6,7 +6,7 @@
 use crate::attempt::AttemptClient;
 use crate::directory::{self, DirectoryClient};
 use crate::process::{Input, Process};
-use crate::run::{BOOK, HEAD, RunClient, attempt_key, blob_key, chunk_key};
+use crate::run::{BOOK, HEAD, RunClient, attempt_key, blob_key, chunk_key, value_key};
 use crate::wire::{Act, Answered, Book, Decided, Delivery, Head, Launch, Listed, TermsOfCalls};
 use convoke_model::{Event, RunId, Stamped};
 use restate_sdk::prelude::*;
@@ -35,6 +35,9 @@ pub async fn take(process: &Arc<Process>, ctx: &ObjectContext<'_>, input: Input)
 fn record(ctx: &ObjectContext<'_>, before: &Head, book: &Book, decided: &Decided) {
     for blob in &decided.blobs {
         ctx.set(&blob_key(&blob.digest), Json(blob.text.clone()));
+    }
+    for digest in &decided.stored {
+        ctx.set(&value_key(digest), String::new());
     }
     if !decided.events.is_empty() {
         ctx.set(&chunk_key(before.turns), Json(decided.events.clone()));
@@ -79,7 +82,8 @@ async fn perform(ctx: &ObjectContext<'_>, run: &RunId, head: &Head, act: Act) ->
         }
         // The same key gives the same call, and so its id. If the attempt never arrived, this takes its place and ends at once.
         Act::Abort { name } => {
-            let nothing = Launch { run: run.clone(), assignment: None, calls: TermsOfCalls::Free };
+            let calls = TermsOfCalls::Free;
+            let nothing = Launch { run: run.clone(), assignment: None, stored: None, calls };
             let attempt = ctx.service_client::<AttemptClient>().perform(Json(nothing)).idempotency_key(name);
             attempt.send().await?.cancel();
         }

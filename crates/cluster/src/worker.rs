@@ -14,6 +14,7 @@ use crate::peers;
 use crate::process::{Process, now};
 use crate::question::Question;
 use crate::run::Run;
+use crate::values::Value;
 use convoke_handover::Performers;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use reqwest::Method;
@@ -99,6 +100,7 @@ impl Worker {
             .bind(Run(process.clone()))
             .bind(Attempt(process.clone()))
             .bind(Question)
+            .bind(Value)
             .bind(Directory);
         for key in &options.identity_keys {
             endpoint = endpoint.identity_key(key).map_err(|_| ClusterError::Key(key.clone()))?;

@@ -2,7 +2,7 @@
 
 use super::{Book, Head, Launch};
 use convoke_handover::Permission;
-use convoke_model::{Blob, Failure, Stamped, Timestamp};
+use convoke_model::{Blob, Digest, Failure, Stamped, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// What a turn came to.
@@ -12,6 +12,9 @@ pub struct Decided {
     pub events: Vec<Stamped>,
     /// Large values that they name.
     pub blobs: Vec<Blob>,
+    /// Larger ones, which are put down already.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stored: Vec<Digest>,
     /// The head after it.
     pub head: Head,
     /// The book after it.

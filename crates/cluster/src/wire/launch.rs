@@ -1,7 +1,7 @@
 //! An attempt on its way to a worker.
 
 use convoke_engine::Calls;
-use convoke_model::{Assignment, RunId, TaskId};
+use convoke_model::{Assignment, Digest, RunId, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// An attempt.
@@ -11,6 +11,9 @@ pub struct Launch {
     pub run: RunId,
     /// What to do; `None` where the attempt is to be stopped and may not have arrived yet.
     pub assignment: Option<Box<Assignment>>,
+    /// Where it is put down, if it is large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<Digest>,
     /// How its calls are admitted.
     pub calls: TermsOfCalls,
 }
