@@ -162,8 +162,9 @@ fn policies(plan: &Plan) -> Vec<(String, String)> {
             _ => None,
         });
     let texts = policies.flatten().flat_map(|policy| {
-        let named = |text: &Option<String>| text.clone().map(|text| (policy.name.clone(), text));
-        named(&policy.text).into_iter().chain(named(&policy.cedar))
+        let rules = policy.cedar.as_ref().map(|cedar| cedar.text.clone());
+        let texts = policy.text.clone().into_iter().chain(rules);
+        texts.map(|text| (policy.name.clone(), text)).collect::<Vec<_>>()
     });
     texts.collect()
 }
