@@ -82,8 +82,10 @@ fn openings(workshop: &Workshop) -> Result<Vec<Figure>, Error> {
     let mut figures = Vec::new();
     for (growth, bound) in [(Growth::More, Some(2.0)), (Growth::Longer, Some(2.0)), (Growth::FanOut, None)] {
         let folder = |events: u64| workshop.path(&format!("open-{events}"));
-        journals::write(&folder(SHORT), growth, SHORT)?;
-        journals::write(&folder(LONG), growth, LONG)?;
+        // In children: the kernel charges a child with the memory that its parent had when it forked.
+        for events in [SHORT, LONG] {
+            workshop.inner(&Job::WriteJournal { state: folder(events), growth, events })?;
+        }
         let mut taken = [Vec::new(), Vec::new(), Vec::new()];
         for _ in 0..workshop.rounds.some {
             for (times, (events, snapshots)) in
