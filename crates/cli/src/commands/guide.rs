@@ -10,7 +10,7 @@ use crate::stored::{self, Stored};
 use convoke_engine::MOST_GUIDANCE;
 use convoke_failpoint::failpoint;
 use convoke_journal::{Inbox, InboxMessage, Message, RunMeta, StateDir, live_owner};
-use convoke_model::{Event, RunStatus, Stamped, TaskId};
+use convoke_model::{Event, RunId, RunStatus, Stamped, TaskId};
 use convoke_plan::{Kind, Plan};
 use convoke_schedule::{NotGuided, Scheduler, replayable, task_of};
 use std::sync::Arc;
@@ -81,8 +81,13 @@ pub(crate) fn say_to_task(
         _ => None,
     });
     has_room(before + unheard.sum::<usize>(), &words, "by a task")?;
+    leave(state, run, &Message::GuideTask { task: task.clone(), text: words, by })
+}
+
+/// Leaves a message in the run's inbox.
+fn leave(state: &StateDir, run: &RunId, message: &Message) -> Result<(), CommandFailure> {
     failpoint!("guide.before_send");
-    Inbox::send(state, run, clock::now(), &Message::GuideTask { task: task.clone(), text: words, by })?;
+    Inbox::send(state, run, clock::now(), message)?;
     failpoint!("guide.sent");
     Ok(())
 }
@@ -124,9 +129,7 @@ pub(crate) fn say(
     let plan = changes::stored_plan(state, run, &meta(stored)?, || Ok(stored.events.clone()))?;
     can_be_guided(stored, &plan)?;
     fits(stored, &Inbox::waiting(state, run)?, &words)?;
-    failpoint!("guide.before_send");
-    Inbox::send(state, run, clock::now(), &Message::Guide { text: words, by })?;
-    failpoint!("guide.sent");
+    leave(state, run, &Message::Guide { text: words, by })?;
     crate::cluster::pass_on(state, run)?;
     Ok(())
 }

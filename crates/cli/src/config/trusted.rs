@@ -31,7 +31,7 @@ const TABLES: [&str; 7] = [
 ];
 
 /// Keys that act by themselves.
-const KEYS: [&str; 3] = ["state_dir", "goal.approve", "project.context"];
+const KEYS: [&str; 4] = ["state_dir", "state", "goal.approve", "project.context"];
 
 /// What a provider is given that acts: where it is, what it starts, which keys it has.
 const OF_PROVIDERS: [&str; 7] =
@@ -190,6 +190,8 @@ mod tests {
             "budgets",
             "trust",
             "project",
+            // A project's file adds policies and takes none away.
+            "policy",
         ];
         for (key, _) in keys::KEYS {
             let table = key.split('.').next().unwrap_or(key);

@@ -83,6 +83,7 @@ async fn tools_say_what_they_do_to_the_world() {
             ("convoke__edit_file", false, false, false),
             ("convoke__apply_patch", false, false, false),
             ("convoke__shell", false, false, false),
+            ("convoke__knowledge_query", true, true, false),
         ]
     );
     assert!(tools.iter().all(|tool| tool.spec.description.len() > 40));
@@ -187,7 +188,9 @@ async fn no_tool_leads_out_or_to_what_is_guarded() {
         ".env",
         "file:///etc/passwd",
     ];
-    for tool in tools.iter().filter(|tool| tool.name != "shell") {
+    // The shell is judged by its commands, and a query names no path.
+    let names_paths = |name: &str| name != "shell" && name != convoke_model::KNOWLEDGE_TOOL;
+    for tool in tools.iter().filter(|tool| names_paths(&tool.name)) {
         for path in outside {
             let patch = format!("*** Begin Patch\n*** Update File: {path}\n@@\n-secret\n+x\n*** End Patch");
             let arguments = match tool.name.as_str() {

@@ -21,6 +21,7 @@ async fn a_program_that_asks_goes_on_with_the_answer_and_ends() {
         "result": "it is blue [S2]", "strategy": "rlm", "sources": [source(0, false), source(1, true)],
         "missing": [], "rounds": 1, "calls": 2,
         "usage": {"calls": 2, "input_tokens": 110, "output_tokens": 5, "cost_usd": null}, "notes": [],
+        "citations": [{"marks": ["S2"], "sources": [1], "claim": "it is blue", "verdict": "unchecked"}],
     });
     assert_eq!(output.value(), expected);
     // What the first attempt used was on its record, and the second one asked no model.

@@ -25,10 +25,12 @@ impl InspectedRun {
         })
     }
 
-    /// Whether a task that has succeeded has proven it. Of tasks that attempt nothing themselves nothing is said.
+    /// Whether a task that has succeeded has proven it. Where no model says that it is done, nothing is said.
     pub(super) fn proven(&self, id: &TaskId, task: &TaskReport) -> Option<bool> {
-        let has_done = task.state == TaskWord::Succeeded && !task.attempts.is_empty();
-        has_done.then(|| self.checks(id).last().is_some_and(|last| last.held))
+        let says_so = task.attempts.iter().any(|attempt| attempt.usage.calls > 0);
+        let last = self.checks(id).last();
+        let is_asked = task.state == TaskWord::Succeeded && (says_so || last.is_some());
+        is_asked.then(|| last.is_some_and(|last| last.held))
     }
 
     /// For programs: each check.

@@ -30,6 +30,8 @@ const REJECTED: &[(&str, &str)] = &[
     ("allow_skip", "agent goal human_gate reduce script set terminate tool verify wait workflow"),
     ("allow_skip_all", "agent goal human_gate reduce script set terminate tool verify wait workflow"),
     ("approve", "human_gate questions reduce script set terminate tool verify wait workflow"),
+    ("ensure", "goal human_gate questions reduce set terminate verify wait workflow"),
+    ("protect", "goal human_gate questions reduce set terminate verify wait workflow"),
     ("args", "goal reduce set terminate tool verify wait"),
     ("arguments", "agent goal human_gate questions reduce script set terminate verify wait workflow"),
     ("assessor", "agent goal human_gate questions reduce script set terminate tool wait workflow"),

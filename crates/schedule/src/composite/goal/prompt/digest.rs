@@ -5,6 +5,7 @@
 //! names all the tasks that it is about.
 
 use super::prompt_budget::{self, Room};
+use super::proof_word;
 use crate::composite::goal::outcome::{reason, status_word};
 use crate::composite::goal::planning::answer::words;
 use crate::composite::goal::state::GoalState;
@@ -79,7 +80,7 @@ impl View<'_> {
         };
         json!({
             "id": state.short(&piece.task), "description": about + part.as_deref().unwrap_or_default(),
-            "status": item.map_or("succeeded", status_word), "summary": room.line(&summary),
+            "status": item.map_or("succeeded", status_word), "summary": room.line(&summary), "proof": item.map_or("", proof_word),
             "result": self.result_text(piece, task),
         })
     }
@@ -173,7 +174,7 @@ impl State {
         let (names, tasks) = self.covered(state, task);
         json!({
             "id": room.note(&names), "description": format!("what {tasks} tasks came to, put together"),
-            "status": "put together", "summary": "", "result": digest,
+            "status": "put together", "summary": "", "result": digest, "proof": "",
         })
     }
 
@@ -183,7 +184,7 @@ impl State {
             format!("what {tasks} tasks came to, which could not be put together: only the heads are shown");
         json!({
             "id": room.note(&names), "description": description, "status": "not put together",
-            "summary": room.line(&self.why_lacking(task)), "result": heads,
+            "summary": room.line(&self.why_lacking(task)), "result": heads, "proof": "",
         })
     }
 

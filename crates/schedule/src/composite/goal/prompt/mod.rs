@@ -212,6 +212,7 @@ impl View<'_> {
             json!({
                 "id": cx.state.short(&child.id), "description": cx.room.line(&child.item.description),
                 "status": status_word(child), "summary": cx.room.line(&summary), "result": result,
+                "proof": proof_word(child),
             })
         };
         cx.children().into_iter().map(child).collect()
@@ -333,7 +334,7 @@ fn proof_word(item: &ItemState<'_>) -> &'static str {
 fn not_listed(further: usize) -> Json {
     let description =
         format!("{further} further tasks, which are not listed; those that are missing come first");
-    json!({ "id": "…", "description": description, "status": "not listed", "summary": "", "reason": "" })
+    json!({ "id": "…", "description": description, "status": "not listed", "summary": "", "reason": "", "proof": "" })
 }
 
 /// The last line of a list of tasks whose results were put together before: all of them by number.
@@ -349,7 +350,7 @@ fn counted(all: &[&ItemState<'_>], most: usize) -> Json {
         ended(End::Cancelled),
         most,
     );
-    json!({ "id": "…", "description": description, "status": "counted", "summary": "", "reason": "" })
+    json!({ "id": "…", "description": description, "status": "counted", "summary": "", "reason": "", "proof": "" })
 }
 
 impl<'a> RoleContext<'a> {
