@@ -12,6 +12,7 @@ use crate::driving::needed_secrets;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::secrets::{self, ask_twice, key, typed, vault, vault_failure};
+use crate::stdio;
 use crate::subject::Subject;
 use crate::view::format::plural;
 use convoke_journal::StateDir;
@@ -107,7 +108,7 @@ fn new_value(args: &SecretsSetArgs) -> Result<SecretString, CommandFailure> {
 }
 
 fn get(console: &Console, args: &SecretsGetArgs) -> Result<Exit, CommandFailure> {
-    if !args.reveal && !std::io::stdout().is_terminal() {
+    if !args.reveal && !stdio::out_is_terminal() {
         let message = format!("`{}` is shown at a terminal, and standard output is none", args.name);
         return Err(CommandFailure::new(Exit::Refused, message).hint("--reveal prints it all the same"));
     }

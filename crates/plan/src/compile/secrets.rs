@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 
 /// The sources of all secrets.
 pub(super) fn sources(bundle: &Bundle) -> BTreeMap<String, SecretSource> {
-    let listed = bundle.workflows.iter().flat_map(|workflow| listed(workflow));
+    let listed = bundle.workflows.iter().flat_map(listed);
     let listed = listed.map(|name| (name.value.clone(), SecretSource::Env(name.value)));
     let declared = bundle.workflows.iter().flat_map(|workflow| {
         workflow.secrets.iter().map(|(name, entry)| (name.clone(), source(workflow, &entry.value)))
