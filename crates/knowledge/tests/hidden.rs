@@ -9,10 +9,13 @@ use std::time::Duration;
 #[test]
 fn inputs_items_outputs_and_messages_stay_in_the_journal() {
     let place = Place::new();
+    let mut has_failed = false;
     for number in 0..WORKFLOWS.len() {
         let run = RunId(format!("20261119-10000{number}-abcd").into());
         let mut world = world(number, 3 + number as u64);
         world.finish();
+        has_failed |=
+            world.events().any(|stamped| format!("{:?}", stamped.event).contains("message: \"simulated "));
         append(&mut place.journal(&run, world.plan()), &named(world.events().cloned(), &run));
     }
     place.update();
@@ -31,5 +34,6 @@ fn inputs_items_outputs_and_messages_stay_in_the_journal() {
     // Steps that the author named are there.
     assert!(is_named("judge"));
     update::rebuild(&place.state, Telling { contents: true }, Duration::from_secs(10)).unwrap();
-    assert!(is_named("canary-output") && is_named("simulated "));
+    assert!(is_named("canary-output"), "output");
+    assert_eq!(is_named("simulated "), has_failed, "messages of failures");
 }
