@@ -25,7 +25,9 @@ mod tooling;
 mod trust;
 mod values;
 
-pub use cluster::{ClusterCommand, ClusterDevArgs, WorkerArgs};
+#[cfg(feature = "cluster")]
+pub use cluster::ClusterDevArgs;
+pub use cluster::{ClusterCommand, WorkerArgs};
 pub use files::{AnswererArgs, CheckArgs, PlanArgs, PresetsArgs, SchemaArgs, SchemaOf, TestArgs};
 pub use format::{Format, FormatArgs, PlanFormat};
 pub use goal::{GoalArgs, GoalBounds, GuideArgs};
