@@ -18,7 +18,7 @@ fn policy(cedar: &'static str) -> Policy {
 fn verdict(policy: &Policy, command: &str) -> Verdict {
     let file = Kind::File { names: 1 };
     let world =
-        Lexical::new("/w").with("src/lib.rs", file).with("docs/a.md", file).with(".git", Kind::Folder);
+        Lexical::new("/w").with("src/lib.rs", file).with("notes/a.md", file).with(".git", Kind::Folder);
     policy.judge(command, Path::new("/w"), &world).verdict
 }
 
@@ -43,22 +43,22 @@ fn commands_paths_and_folders_are_told_apart() {
     let rules = policy(concat!(
         "permit(principal, action, resource);",
         "@id(\"no commits\") forbid(principal, action in Command::Action::\"git commit\", resource);",
-        "forbid(principal, action, resource in Path::\"docs\") when { context.access == \"write\" || context.access == \"replace\" };",
+        "forbid(principal, action, resource in Path::\"notes\") when { context.access == \"write\" || context.access == \"replace\" };",
         "forbid(principal, action == Command::Action::\"sort\", resource);",
     ));
     for (command, expected) in [
         ("git status", Verdict::Allow),
         ("git commit -m x", Verdict::Deny),
         ("env git commit -m x", Verdict::Deny),
-        ("cat docs/a.md", Verdict::Allow),
-        ("echo x > docs/a.md", Verdict::Deny),
-        ("cp src/lib.rs docs/new/b.rs", Verdict::Deny),
-        ("cd docs && touch b.md", Verdict::Deny),
+        ("cat notes/a.md", Verdict::Allow),
+        ("echo x > notes/a.md", Verdict::Deny),
+        ("cp src/lib.rs notes/new/b.rs", Verdict::Deny),
+        ("cd notes && touch b.md", Verdict::Deny),
         ("cat src/lib.rs | sort", Verdict::Deny),
-        ("cat src/lib.rs && cat docs/a.md", Verdict::Allow),
+        ("cat src/lib.rs && cat notes/a.md", Verdict::Allow),
         // What cannot be seen through may hide what is forbidden.
         ("echo $(git commit -m x)", Verdict::Deny),
-        ("cat --unknown docs/a.md", Verdict::Deny),
+        ("cat --unknown notes/a.md", Verdict::Deny),
     ] {
         assert_eq!(verdict(&rules, command), expected, "{command}");
     }
@@ -96,13 +96,13 @@ fn tools_and_their_paths_are_asked_about() {
     let rules = policy(concat!(
         "permit(principal, action in Action::\"tool\", resource);",
         "forbid(principal, action == Tool::Action::\"mail__send\", resource);",
-        "forbid(principal, action == Tool::Action::\"write_file\", resource in Path::\"docs\");",
+        "forbid(principal, action == Tool::Action::\"write_file\", resource in Path::\"notes\");",
     ));
     assert_eq!(rules.judge_tool("mail__read").verdict, Verdict::Allow);
     assert_eq!(rules.judge_tool("mail__send").verdict, Verdict::Deny);
     let world = Lexical::new("/w");
     let writes = |path: &str| rules.judge_path(Path::new(path), Access::Write, &world).verdict;
-    assert_eq!((writes("src/a.rs"), writes("docs/a.md")), (Verdict::Allow, Verdict::Deny));
+    assert_eq!((writes("src/a.rs"), writes("notes/a.md")), (Verdict::Allow, Verdict::Deny));
 }
 
 #[test]

@@ -325,15 +325,15 @@ fn a_policy_of_the_project_only_makes_less_possible() {
 #[test]
 fn cedar_rules_of_a_policy_are_asked_about_what_agents_do() {
     let write = |name: &str| calls(&[call("write_file", json!({"path": name, "content": "x"}))]);
-    let turns = json!([write("docs/a.md"), write("src/a.rs"), "Done."]);
+    let turns = json!([write("notes/a.md"), write("src/a.rs"), "Done."]);
     let world = under("extends: develop\ncedar: rules.cedar\n", &turns);
     world.write(
         "rules.cedar",
-        "permit(principal == Step::\"coder\", action, resource);\n@id(\"docs\") forbid(principal, action, resource in Path::\"docs\");\n",
+        "permit(principal == Step::\"coder\", action, resource);\n@id(\"notes\") forbid(principal, action, resource in Path::\"notes\");\n",
     );
     world.convoke(&["run", "w.yaml"]).exits(0);
     let results = results(&world, "coder");
-    assert!(results[0].0 && results[0].1.contains("forbidden by `docs`"), "{results:#?}");
+    assert!(results[0].0 && results[0].1.contains("forbidden by `notes`"), "{results:#?}");
     assert!(!results[1].0 && world.work().join("src/a.rs").exists(), "{results:#?}");
     std::fs::remove_file(world.work().join("rules.cedar")).unwrap();
     world.convoke(&["run", "w.yaml"]).mentions(&["rules.cedar"]);

@@ -14,11 +14,11 @@ fn commands() -> Vec<(&'static str, String)> {
     let document =
         format!("cat <<'EOF' > notes.md\n{}EOF\n", "a line of a document, as agents write them\n".repeat(94));
     let dense =
-        (0..56).map(|at| format!("cat a{at:02}.txt b.txt c.txt src/d.rs docs/e.md f.txt g.txt h.txt"));
+        (0..56).map(|at| format!("cat a{at:02}.txt b.txt c.txt src/d.rs notes/e.md f.txt g.txt h.txt"));
     let short = (0..64).map(|_| "ls a b c d e f/g-of-some-length src/and-another-name/of-a-file");
-    let history = (0..56).map(|at| format!("git log -n {at:02} --oneline -- src/main_file.rs b docs/e.md"));
+    let history = (0..56).map(|at| format!("git log -n {at:02} --oneline -- src/main_file.rs b notes/e.md"));
     let pipes = (0..9).map(|at| {
-        format!("grep -rn 'fn main {at}' src | grep -v tests | sort -u | head -n {at}; cat src/module_{at}.rs docs/a_page.md | wc -l; git show HEAD~{at}")
+        format!("grep -rn 'fn main {at}' src | grep -v tests | sort -u | head -n {at}; cat src/module_{at}.rs notes/a_page.md | wc -l; git show HEAD~{at}")
     });
     let quoted =
         (0..60).map(|at| format!("echo 'some words {at}' \"and others\" 'x' \"y\" 'z' 'the end of it'"));
