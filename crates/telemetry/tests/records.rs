@@ -1,25 +1,13 @@
 //! What happens in a run as log records: which there are, where they belong, and what leaves the machine.
 
 use crate::fixtures::receiver::{self, text};
-use crate::fixtures::{called, events, model_call, output, run, stamped, started_as, task, usage};
-use convoke_agent::redaction::Scrubber;
+use crate::fixtures::{called, contents, events, model_call, output, run, stamped, started_as, task, usage};
 use convoke_follow::Fold;
-use convoke_model::{Class, Event, Failure, Stamped, TaskId, reason};
+use convoke_model::{Class, Event, Failure, reason};
 use convoke_telemetry::otlp::encoded_logs;
 use convoke_telemetry::records::{Record, RunRecords, Severity};
-use convoke_telemetry::spans::{Contents, Prompt, Prompts, RunSpans, Value, names};
+use convoke_telemetry::spans::{Contents, RunSpans, Value, names};
 use std::collections::HashSet;
-use std::sync::Arc;
-
-struct NoPrompts;
-
-impl Prompts for NoPrompts {
-    fn take(&mut self, _event: &Stamped) {}
-
-    fn prompt(&mut self, _task: &TaskId) -> Option<Prompt> {
-        None
-    }
-}
 
 fn folded(events: Vec<Event>, contents: Option<Contents>) -> Vec<Record> {
     let mut fold = RunRecords::new(&run(), "no plan", contents);
@@ -29,9 +17,7 @@ fn folded(events: Vec<Event>, contents: Option<Contents>) -> Vec<Record> {
 }
 
 fn with_contents(events: Vec<Event>) -> Vec<Record> {
-    let texts = Box::new(|payload: &convoke_model::Payload| payload.text(|_| None));
-    let scrubber = Arc::new(Scrubber::new(["secret answer".to_owned(), "secret word".to_owned()]));
-    folded(events, Some(Contents { texts, prompts: Box::new(NoPrompts), scrubber }))
+    folded(events, Some(contents()))
 }
 
 fn named<'a>(records: &'a [Record], name: &str) -> Vec<&'a Record> {

@@ -1,6 +1,6 @@
 //! A run as a trace: which spans there are, how they hang together, and what leaves the machine.
 
-use crate::fixtures::{events, output, run, stamped, task, usage};
+use crate::fixtures::{contents, events, output, run, stamped, task, usage};
 use convoke_follow::Fold;
 use convoke_model::{Event, RunReopened, RunStatus, Stamped, Timestamp};
 use convoke_telemetry::otlp::encoded_spans;
@@ -117,6 +117,16 @@ fn nothing_that_was_said_is_in_it_unless_that_is_asked_for() {
     let other: Vec<_> =
         spans.iter().flat_map(|span| &span.attributes).filter(|(name, _)| !known.contains(name)).collect();
     assert!(other.is_empty(), "every name is in the table: {other:?}");
+}
+
+#[test]
+fn words_of_a_failure_are_told_without_known_keys() {
+    let mut fold = RunSpans::new(&run(), "no plan", Some(contents()));
+    let mut spans = Vec::new();
+    stamped(events()).iter().for_each(|event| fold.take(event, &mut spans));
+    let failed = spans.iter().find(|span| span.error.is_some()).expect("an attempt fails");
+    assert_eq!(failed.error.as_deref(), Some("the model said: a [secret]"));
+    assert!(!format!("{spans:?}").contains("secret answer"), "{spans:?}");
 }
 
 #[test]

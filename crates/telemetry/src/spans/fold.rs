@@ -133,7 +133,7 @@ impl RunSpans {
         root.end = at;
         root.set(names::STATUS, status.word());
         root.total(&self.usage);
-        failure.into_iter().for_each(|failure| root.fail(failure, self.contents.is_some()));
+        failure.into_iter().for_each(|failure| root.fail(failure, self.contents.as_ref()));
         self.before = Some(root.id);
         out.push(root);
     }
@@ -194,7 +194,7 @@ impl RunSpans {
         self.tried.remove(task);
         let Some(mut span) = self.open.remove(task) else { return };
         span.end = at;
-        failure.into_iter().for_each(|failure| span.fail(failure, self.contents.is_some()));
+        failure.into_iter().for_each(|failure| span.fail(failure, self.contents.as_ref()));
         if let Some(cause) = cause {
             span.set(names::CAUSE, word(&cause.kind));
         }
@@ -226,7 +226,7 @@ impl RunSpans {
         self.usage += end.usage;
         let Some(attempt) = self.attempts.remove(task) else { return };
         let mut span = attempt.end(stamped, &end.usage, end.output, self.contents.as_ref(), out);
-        end.failure.into_iter().for_each(|failure| span.fail(failure, self.contents.is_some()));
+        end.failure.into_iter().for_each(|failure| span.fail(failure, self.contents.as_ref()));
         if let Some(word) = end.word {
             span.set(names::END, word);
         }

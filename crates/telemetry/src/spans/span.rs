@@ -1,5 +1,6 @@
 //! A span, whatever it is sent as.
 
+use super::contents::Contents;
 use super::ids::{SpanId, TraceId};
 use super::names;
 use convoke_model::{Failure, Timestamp, Usage};
@@ -105,13 +106,16 @@ impl Span {
         self.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Notes a failure: its class, and its words where contents may be told.
-    pub(super) fn fail(&mut self, failure: &Failure, contents: bool) {
+    /// Notes a failure: its class, and its words where contents may be told, without keys.
+    pub(super) fn fail(&mut self, failure: &Failure, contents: Option<&Contents>) {
         self.set(names::ERROR, failure.class.word());
         self.error = Some(match (contents, &failure.reason) {
-            (true, _) => failure.message.lines().next().unwrap_or_default().to_owned(),
-            (false, Some(reason)) => format!("{}: {reason}", failure.class.word()),
-            (false, None) => failure.class.word().to_owned(),
+            // A key of several lines is known as a whole, so the first line is taken last.
+            (Some(contents), _) => {
+                contents.clean(&failure.message).lines().next().unwrap_or_default().to_owned()
+            }
+            (None, Some(reason)) => format!("{}: {reason}", failure.class.word()),
+            (None, None) => failure.class.word().to_owned(),
         });
     }
 
