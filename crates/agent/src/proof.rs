@@ -6,7 +6,7 @@
 //!
 //! Invariant: an attempt that must prove something ends well only with a check on disk in which everything holds.
 
-use crate::{Asker, EngineLink, Report};
+use crate::{Asker, EngineLink};
 use convoke_failpoint::failpoint;
 use convoke_model::excerpt::{clipped, one_line};
 use convoke_model::{
@@ -148,9 +148,12 @@ impl Checker<'_> {
         }
         let is_probe = matches!(end, AttemptEnd::Probed(_));
         if !is_probe {
-            // It is done, whatever becomes of this process while it is looked at.
+            // It is on disk before it is looked at, so that it is not done again whatever becomes of this process meanwhile.
             let (key, result) = (self.assignment.key.to_string(), Some(output.clone()));
-            self.link.report(Report::EffectCommitted(EffectCommit { key, failed: false, result }));
+            let done = ProofTold::Done(EffectCommit { key, failed: false, result });
+            if let Err(failure) = self.link.prove(done).await {
+                return AttemptEnd::Failed { failure: self.named(failure), usage, partial: Some(output) };
+            }
             failpoint!("agent.proof.done");
         }
         let check = format!("{}attempt {}", proof.about, self.assignment.attempt);

@@ -18,7 +18,7 @@ pub trait TurnLog: Send + Sync {
     /// first call.
     fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>>;
 
-    /// Makes durable what work is compared with, or what a check of it found. Links of processes that perform attempts for others
+    /// Makes durable what work is compared with, that it is done, or what a check of it found. Links of processes that perform attempts for others
     /// have none to tell of: what must be proven is done by the owner of the run.
     fn prove(&self, _told: ProofTold) -> BoxFuture<'_, Result<(), Failure>> {
         Box::pin(std::future::ready(Ok(())))

@@ -55,7 +55,8 @@ fn a_process_that_comes_later_knows_what_the_others_have_learned() {
     until("the first one has learned a limit that the service keeps, and goes on", || {
         let limit = learned(&world).and_then(|learned| learned["limit"].as_u64());
         model.asked().len() > model.refused() + 2 * HIDDEN
-            && limit.is_some_and(|limit| limit <= HIDDEN as u64)
+            // A little more than it keeps is tried from time to time.
+            && limit.is_some_and(|limit| limit <= HIDDEN as u64 + 2)
     });
     let refused = model.refused();
     assert!(refused >= HIDDEN, "far too many were asked at once: {refused} refused");

@@ -68,7 +68,7 @@ impl EffectClaim {
 }
 
 /// The outcome of what was claimed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectCommit {
     /// The key of the claim.
     pub key: String,

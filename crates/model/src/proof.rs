@@ -4,7 +4,7 @@
 //! attempt's affair. Evidence is bounded here, so that neither the journal nor a prompt grows with what a command prints.
 
 use crate::excerpt::{clipped, one_line};
-use crate::{JsonText, PolicySource};
+use crate::{EffectCommit, JsonText, PolicySource};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -244,6 +244,8 @@ impl ProofCheck {
 pub enum ProofTold {
     /// What was there before the work.
     Begun(JsonText),
+    /// A command or a tool is done, with this outcome. It is not done again, whatever becomes of the check that follows.
+    Done(EffectCommit),
     /// Conditions were checked.
     Checked(ProofCheck),
 }

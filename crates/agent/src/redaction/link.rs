@@ -83,6 +83,7 @@ impl TurnLog for RedactedLink {
                 findings: check.findings.into_iter().map(|finding| self.finding(finding)).collect(),
                 ..check
             }),
+            ProofTold::Done(commit) => ProofTold::Done(self.commit(commit)),
             begun @ ProofTold::Begun(_) => begun,
         })
     }

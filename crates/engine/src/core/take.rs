@@ -382,7 +382,7 @@ impl Core {
         }
     }
 
-    fn committed(&mut self, task: TaskIx, attempt: u32, commit: EffectCommit) -> Event {
+    pub(super) fn committed(&mut self, task: TaskIx, attempt: u32, commit: EffectCommit) -> Event {
         let EffectCommit { key, failed, result } = commit;
         let result = result.map(|result| self.store.payload(result));
         Event::EffectCommitted { task: self.scheduler.id(task).clone(), attempt, key, failed, result }
