@@ -1,5 +1,6 @@
 //! A fork at any event of a run, going on with the same answers, comes to the same end, and nothing that had finished runs again.
 
+use crate::continuing::{GRAPH, GROUPS, continued};
 use convoke_engine::{Fork, done};
 use convoke_model::{Assignment, Digest, Event, RunId, RunStatus, SetOutput, Stamped, TaskId, Work};
 use convoke_model::{JsonText, Payload};
@@ -28,34 +29,10 @@ fn fork(plan: &Arc<Plan>, base: &World, seq: u64, set: Vec<SetOutput>) -> (Vec<T
     let opening =
         request(plan, seq, set).opening(&history, &|digest| base.kept(digest)).expect("it can be forked");
     let kept: Vec<TaskId> = done(&history, &opening).into_iter().collect();
-    let at = history.last().expect("it has begun").at;
-    let opened = (seq + 1..).zip(opening).map(|(seq, event)| Stamped { seq, at, event }).collect();
-    let mut world = World::resumed(plan.clone(), 2, vec![history, opened], base, echo());
+    let mut world = continued(plan, history, opening, base, echo());
     let ended = world.finish();
     (kept, ended, world)
 }
-
-const GROUPS: &str = "
-workflow: {name: w, entry_point: each, input: {items: {type: array}}}
-for_each:
-  - {name: each, type: for_each, source: workflow.input.items, as: it, agent: {name: a, prompt: 'item {{ it }}'}, routes: [{to: g}]}
-parallel: [{name: g, agents: [left, right], routes: [{to: last}]}]
-agents:
-  - {name: left, prompt: 'left {{ each.count }}'}
-  - {name: right, prompt: 'right {{ each.outputs[0].said }}'}
-  - {name: last, prompt: 'last {{ g.outputs.left.said }} {{ g.outputs.right.said }}'}
-output: {all: '{{ last.output.said }}'}
-";
-
-const GRAPH: &str = "
-workflow: {name: w}
-agents:
-  - {name: a, prompt: a}
-  - {name: b, prompt: 'b {{ a.output.said }}', needs: [a]}
-  - {name: c, prompt: c}
-  - {name: d, prompt: 'd {{ b.output.said }} {{ c.output.said }}', needs: [b, c]}
-output: {all: '{{ d.output.said }}'}
-";
 
 fn forks_come_to_the_same(text: &str, inputs: Value) -> u64 {
     let plan = plan_of(text, &[]);

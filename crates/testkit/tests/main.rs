@@ -4,6 +4,7 @@
 
 mod budget_scopes;
 mod comparing;
+mod continuing;
 mod effects;
 mod folds;
 mod forking;

@@ -1,6 +1,7 @@
 //! A task of a run that has ended is done again: the run comes to the same end, what followed from the task runs again, and nothing else
 //! that had finished does.
 
+use crate::continuing::{GRAPH, GROUPS, continued};
 use convoke_engine::{Changes, EngineError, replay};
 use convoke_model::{Assignment, Class, Event, RunStatus, Stamped, TaskId, Work};
 use convoke_plan::Plan;
@@ -38,10 +39,7 @@ fn opening(plan: &Arc<Plan>, base: &World, tasks: &[&str]) -> Result<Vec<Event>,
 fn retried(plan: &Arc<Plan>, base: &World, tasks: &[&str]) -> (Ended, BTreeSet<String>) {
     let history: Vec<Stamped> = base.events().cloned().collect();
     let opening = opening(plan, base, tasks).expect("it can be done again");
-    let last = history.last().expect("it has begun");
-    let (seq, at) = (last.seq, last.at);
-    let opened = (seq + 1..).zip(opening).map(|(seq, event)| Stamped { seq, at, event }).collect();
-    let mut world = World::resumed(plan.clone(), 2, vec![history, opened], base, echo(&[]));
+    let mut world = continued(plan, history, opening, base, echo(&[]));
     let ended = world.finish();
     (ended, world.launches.iter().map(|(task, _)| task.to_string()).collect())
 }
@@ -52,28 +50,6 @@ fn refused(plan: &Arc<Plan>, base: &World, tasks: &[&str]) -> NotRetried {
         other => panic!("it is not refused: {other:?}"),
     }
 }
-
-const GRAPH: &str = "
-workflow: {name: w}
-agents:
-  - {name: a, prompt: a}
-  - {name: b, prompt: 'b {{ a.output.said }}', needs: [a]}
-  - {name: c, prompt: c}
-  - {name: d, prompt: 'd {{ b.output.said }} {{ c.output.said }}', needs: [b, c]}
-output: {all: '{{ d.output.said }}'}
-";
-
-const GROUPS: &str = "
-workflow: {name: w, entry_point: each, input: {items: {type: array}}}
-for_each:
-  - {name: each, type: for_each, source: workflow.input.items, as: it, agent: {name: a, prompt: 'item {{ it }}'}, routes: [{to: g}]}
-parallel: [{name: g, agents: [left, right], routes: [{to: last}]}]
-agents:
-  - {name: left, prompt: 'left {{ each.count }}'}
-  - {name: right, prompt: 'right {{ each.outputs[0].said }}'}
-  - {name: last, prompt: 'last {{ g.outputs.left.said }} {{ g.outputs.right.said }}'}
-output: {all: '{{ last.output.said }}'}
-";
 
 fn ran(text: &str, inputs: Value, fails: &'static [&'static str]) -> (Arc<Plan>, World, Ended) {
     let plan = plan_of(text, &[]);
@@ -151,9 +127,7 @@ fn a_run_may_be_retried_again_and_again() {
     for _ in 0..3 {
         let changes = Changes::Retry(vec![id("b")]);
         let (_, opening) = replay(&plan, history.clone(), &changes, &|digest| base.kept(digest)).unwrap();
-        let (seq, at) = history.last().map(|last| (last.seq, last.at)).unwrap();
-        let opened = (seq + 1..).zip(opening).map(|(seq, event)| Stamped { seq, at, event }).collect();
-        let mut world = World::resumed(plan.clone(), 2, vec![history, opened], &base, echo(&[]));
+        let mut world = continued(&plan, history, opening, &base, echo(&[]));
         assert_eq!(world.finish().output, before.output);
         assert_eq!(world.launches.len(), 2);
         history = world.events().cloned().collect();

@@ -135,10 +135,14 @@ fn report(number: usize, honest: bool) -> Report {
     project(folder.path(), number);
     write(folder.path(), "tests/second.txt", "more\n");
     let (conditions, protect) = conditions(kind);
-    let conditions =
-        conditions.into_iter().map(|condition| StatedCondition { condition, by_model: false }).collect();
+    let conditions = conditions.into_iter().map(stated).collect();
     let output = JsonText::of(&said(kind, number, honest));
     Report { folder, proof: ProofCall { conditions, protect, ..ProofCall::default() }, output }
+}
+
+/// A condition of a person.
+fn stated(condition: Condition) -> StatedCondition {
+    StatedCondition { condition, by_model: false }
 }
 
 fn inspector() -> Inspector {
@@ -153,18 +157,14 @@ fn inspector() -> Inspector {
     Inspector::new(std::path::PathBuf::from("/"), Arc::new(shell), Arc::new(holds))
 }
 
+fn asker<'a>(task: &'a TaskId, folder: &'a str) -> Asker<'a> {
+    Asker { task, attempt: 1, key: "k", trace: None, folder: Some(folder), step: "s", contract: None }
+}
+
 async fn check(number: usize, honest: bool) -> Vec<ProofFinding> {
     let Report { folder, mut proof, output } = report(number, honest);
     let (task, named) = (TaskId("t".into()), folder.path().display().to_string());
-    let asker = Asker {
-        task: &task,
-        attempt: 1,
-        key: "k",
-        trace: None,
-        folder: Some(&named),
-        step: "s",
-        contract: None,
-    };
+    let asker = asker(&task, &named);
     let inspector = inspector();
     proof.baseline = Some(inspector.begin(asker, &proof, CancellationToken::new()).await.unwrap());
     match honest {
@@ -221,25 +221,14 @@ async fn what_cannot_be_checked_is_refused_before_the_work_begins() {
     let named = folder.path().display().to_string();
     let task = TaskId("t".into());
     let refused = async |proof: ProofCall, folder: &str| {
-        let asker = Asker {
-            task: &task,
-            attempt: 1,
-            key: "k",
-            trace: None,
-            folder: Some(folder),
-            step: "s",
-            contract: None,
-        };
+        let asker = asker(&task, folder);
         let failure = inspector().begin(asker, &proof, CancellationToken::new()).await.unwrap_err();
         assert_eq!(failure.reason.as_deref(), Some("unprovable"));
         failure.message
     };
     let linked = ProofCall { protect: vec!["tests/**".into()], ..ProofCall::default() };
     assert!(refused(linked, &named).await.contains("symbolic link"));
-    let one = |condition| ProofCall {
-        conditions: vec![StatedCondition { condition, by_model: false }],
-        ..ProofCall::default()
-    };
+    let one = |condition| ProofCall { conditions: vec![stated(condition)], ..ProofCall::default() };
     let denied = refused(one(Condition::Command("cat .env".into())), &named).await;
     assert!(denied.contains("is denied"), "{denied}");
     let nowhere = refused(one(Condition::FileExists("a".into())), "/nowhere-at-all").await;
@@ -258,15 +247,7 @@ async fn a_command_of_a_model_runs_only_where_the_policy_allows_it() {
     let held = async |command: &str, by_model: bool| {
         let conditions = vec![StatedCondition { condition: Condition::Command(command.into()), by_model }];
         let proof = ProofCall { conditions, ..ProofCall::default() };
-        let asker = Asker {
-            task: &task,
-            attempt: 1,
-            key: "k",
-            trace: None,
-            folder: Some(&named),
-            step: "s",
-            contract: None,
-        };
+        let asker = asker(&task, &named);
         let found =
             inspector().check(asker, &proof, &JsonText::of(&json!({})), CancellationToken::new()).await;
         found.unwrap().remove(0)
@@ -288,18 +269,10 @@ async fn a_check_cannot_change_what_proves_the_work() {
     write(folder.path(), "tests/a.txt", "a\n");
     let named = folder.path().display().to_string();
     let task = TaskId("t".into());
-    let asker = Asker {
-        task: &task,
-        attempt: 1,
-        key: "k",
-        trace: None,
-        folder: Some(&named),
-        step: "s",
-        contract: None,
-    };
+    let asker = asker(&task, &named);
     let command = Condition::Command("for f in 1; do echo b > tests/a.txt; done; true".into());
     let mut proof = ProofCall {
-        conditions: vec![StatedCondition { condition: command, by_model: false }],
+        conditions: vec![stated(command)],
         protect: vec!["tests/**".into()],
         ..ProofCall::default()
     };
