@@ -120,7 +120,7 @@ impl Attempts {
     /// Tells an attempt what a person said to its task; it is on disk.
     pub fn guide(&self, task: TaskIx, text: String) {
         if let Some(running) = self.running.get(&task) {
-            running.guidance.lock().expect("nobody panics while holding it").push(text);
+            running.guidance.lock().expect("a panic poisoned this lock").push(text);
         }
     }
 

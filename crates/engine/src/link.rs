@@ -101,7 +101,7 @@ impl AttemptLink {
 
     /// Whether a call need not be asked for; `Some(true)` if a permit is held for it all the same.
     fn is_ready(&self, call: &CallDemand) -> Option<bool> {
-        let mut calls = self.calls.lock().expect("nobody panics while holding it");
+        let mut calls = self.calls.lock().expect("a panic poisoned this lock");
         match &mut *calls {
             Calls::Free => Some(false),
             Calls::Asked(first) => match first.take() {
@@ -193,7 +193,7 @@ impl TurnLog for AttemptLink {
     }
 
     fn guidance(&self) -> Vec<String> {
-        self.guidance.lock().expect("nobody panics while holding it").clone()
+        self.guidance.lock().expect("a panic poisoned this lock").clone()
     }
 
     fn workspace(&self, owner: TaskId, told: WorkspaceTold) -> BoxFuture<'_, Result<(), Failure>> {

@@ -34,23 +34,23 @@ impl Tenure {
 
     /// A sign of life that was asked for at this time was given.
     pub fn note(&self, asked: Instant) {
-        *self.confirmed.lock().expect("nobody panics while holding it") = Some(asked);
+        *self.confirmed.lock().expect("a panic poisoned this lock") = Some(asked);
     }
 
     /// Until when no other process can have taken the run over.
     pub fn sure_until(&self) -> Option<Instant> {
-        let confirmed = *self.confirmed.lock().expect("nobody panics while holding it");
+        let confirmed = *self.confirmed.lock().expect("a panic poisoned this lock");
         Some(confirmed? + self.lease?)
     }
 
     /// The machine was suspended: whatever was known is asked for again before anything is sent.
     pub fn doubt(&self) {
-        *self.confirmed.lock().expect("nobody panics while holding it") = None;
+        *self.confirmed.lock().expect("a panic poisoned this lock") = None;
     }
 
     /// Fails if another process drives the run.
     pub async fn confirm(&self) -> Result<(), Error> {
-        let confirmed = *self.confirmed.lock().expect("nobody panics while holding it");
+        let confirmed = *self.confirmed.lock().expect("a panic poisoned this lock");
         if confirmed.is_some_and(|confirmed| confirmed.elapsed() < GOOD_FOR) {
             return Ok(());
         }

@@ -22,7 +22,7 @@ impl BackgroundTasks {
     }
 
     fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.0.lock().expect("no code panics while it holds the lock")
+        self.0.lock().expect("a panic poisoned this lock")
     }
 }
 

@@ -115,7 +115,7 @@ impl Claimant {
     fn not_taken(&self, run: &str, why: &str) {
         let Some(reasons) = &self.reasons else { return };
         let words = format!("run {run} offers work that is not taken: {why}");
-        if self.sent_reasons.lock().expect("no code panics while it holds the lock").insert(words.clone()) {
+        if self.sent_reasons.lock().expect("a panic poisoned this lock").insert(words.clone()) {
             let _ = reasons.send(words);
         }
     }
@@ -250,7 +250,7 @@ impl Claimant {
     }
 
     fn performer_for(&self, settings: &JsonText) -> Result<Arc<dyn Performer>, String> {
-        let mut known = self.performers.lock().expect("no code panics while it holds the lock");
+        let mut known = self.performers.lock().expect("a panic poisoned this lock");
         if let Some(performer) = known.get(settings.as_str()) {
             return Ok(performer.clone());
         }
@@ -303,8 +303,7 @@ impl Claimant {
     }
 
     async fn close_performers(&self) {
-        let all =
-            std::mem::take(&mut *self.performers.lock().expect("no code panics while it holds the lock"));
+        let all = std::mem::take(&mut *self.performers.lock().expect("a panic poisoned this lock"));
         for performer in all.into_values() {
             performer.close().await;
         }

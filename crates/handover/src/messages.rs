@@ -161,7 +161,7 @@ const MOST_CODES: usize = 256;
 /// A code as a static text, as reports hold it. Each code of the other process is leaked once.
 fn static_code(code: String) -> &'static str {
     static KNOWN: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
-    let mut known = KNOWN.lock().expect("no code panics while it holds the lock");
+    let mut known = KNOWN.lock().expect("a panic poisoned this lock");
     let known = known.get_or_insert_default();
     match known.get(code.as_str()) {
         Some(code) => code,

@@ -239,10 +239,10 @@ impl Offers {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, Sender<Candidate>>> {
-        self.open.lock().expect("no code panics while it holds the lock")
+        self.open.lock().expect("a panic poisoned this lock")
     }
 
     fn removed(&self) -> MutexGuard<'_, Vec<OfferId>> {
-        self.removed.lock().expect("no code panics while it holds the lock")
+        self.removed.lock().expect("a panic poisoned this lock")
     }
 }

@@ -58,7 +58,7 @@ impl RemoteLink {
                 return;
             }
         };
-        let mut questions = self.questions.lock().expect("no code panics while it holds the lock");
+        let mut questions = self.questions.lock().expect("a panic poisoned this lock");
         if let Some(waiting) = questions.open.as_mut().and_then(|open| open.remove(&number)) {
             // A cancelled attempt does not wait any more.
             let _ = waiting.send(answer);
@@ -67,7 +67,7 @@ impl RemoteLink {
 
     /// The owner is gone: questions without an answer fail, and so do further ones.
     pub fn disconnect(&self) {
-        self.questions.lock().expect("no code panics while it holds the lock").open = None;
+        self.questions.lock().expect("a panic poisoned this lock").open = None;
     }
 
     fn ask(
@@ -75,7 +75,7 @@ impl RemoteLink {
         question: impl FnOnce(u64) -> FromClaimant,
     ) -> (u64, BoxFuture<'static, Option<FromOwner>>) {
         let (reply, answer) = oneshot::channel();
-        let mut questions = self.questions.lock().expect("no code panics while it holds the lock");
+        let mut questions = self.questions.lock().expect("a panic poisoned this lock");
         questions.last += 1;
         let number = questions.last;
         if let Some(open) = &mut questions.open {

@@ -182,11 +182,11 @@ fn matches(pattern: &str, text: &str) -> bool {
 /// Patterns come from workflow files, so there are few of them and they live as long as the process.
 fn compiled(pattern: &str) -> Option<Arc<Regex>> {
     static CACHE: LazyLock<RwLock<HashMap<String, Option<Arc<Regex>>>>> = LazyLock::new(Default::default);
-    if let Some(known) = CACHE.read().expect("nobody panics while holding it").get(pattern) {
+    if let Some(known) = CACHE.read().expect("a panic poisoned this lock").get(pattern) {
         return known.clone();
     }
     let regex = Regex::new(pattern).ok().map(Arc::new);
-    CACHE.write().expect("nobody panics while holding it").insert(pattern.into(), regex.clone());
+    CACHE.write().expect("a panic poisoned this lock").insert(pattern.into(), regex.clone());
     regex
 }
 

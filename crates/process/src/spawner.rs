@@ -126,7 +126,7 @@ impl Spawner {
 
     /// The way to the thread, which is started if it is not there yet.
     fn requests(&self) -> io::Result<Sender<Request>> {
-        let mut known = self.requests.lock().expect("nobody panics while holding it");
+        let mut known = self.requests.lock().expect("a panic poisoned this lock");
         if let Some(requests) = &*known {
             return Ok(requests.clone());
         }

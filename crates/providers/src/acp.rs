@@ -164,7 +164,7 @@ impl Acp {
         if request.purpose != Purpose::Answer {
             return None;
         }
-        self.waiting.lock().expect("nobody panics while holding it").shift_remove(request.task)
+        self.waiting.lock().expect("a panic poisoned this lock").shift_remove(request.task)
     }
 
     fn park(&self, request: &Request<'_>, live: Live, permission: PermissionRequest) -> Reply {
@@ -172,7 +172,7 @@ impl Acp {
         let (session, decisions) = (live.session(), live.decisions());
         let state = JsonText::of(&State { session, permission, decisions });
         if request.purpose == Purpose::Answer {
-            let mut waiting = self.waiting.lock().expect("nobody panics while holding it");
+            let mut waiting = self.waiting.lock().expect("a panic poisoned this lock");
             waiting.insert(request.task.clone(), live);
             if waiting.len() > MOST_WAITING {
                 waiting.shift_remove_index(0);

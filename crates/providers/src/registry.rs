@@ -61,11 +61,11 @@ impl Registry {
 
 impl Providers for Registry {
     fn get(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, Failure> {
-        if let Some(made) = self.made.read().expect("nobody panics while holding it").get(settings) {
+        if let Some(made) = self.made.read().expect("a panic poisoned this lock").get(settings) {
             return Ok(made.clone());
         }
         // Made under the lock, so that two attempts cannot make two that count separately.
-        let mut all = self.made.write().expect("nobody panics while holding it");
+        let mut all = self.made.write().expect("a panic poisoned this lock");
         if let Some(made) = all.get(settings) {
             return Ok(made.clone());
         }

@@ -67,7 +67,7 @@ impl Mcp {
     /// Ends all servers: each is told, then asked, then made to. Nothing is started afterwards.
     pub async fn close(&self) {
         let keepers: Vec<Arc<Keeper>> = {
-            let mut keepers = self.keepers.lock().expect("nobody panics while holding it");
+            let mut keepers = self.keepers.lock().expect("a panic poisoned this lock");
             keepers.closed = true;
             keepers.of.drain().map(|(_, keeper)| keeper).collect()
         };
@@ -76,7 +76,7 @@ impl Mcp {
 
     /// The keeper of a server; its name is for messages, and is the one under which it was asked for first.
     fn keeper(&self, name: &str, server: &Server) -> Result<Arc<Keeper>, Failure> {
-        let mut keepers = self.keepers.lock().expect("nobody panics while holding it");
+        let mut keepers = self.keepers.lock().expect("a panic poisoned this lock");
         if keepers.closed {
             return Err(trouble::over(name));
         }

@@ -70,7 +70,7 @@ impl Leases {
     pub fn acquire(&self, call: &WorkspaceCall) -> Result<Lease, Trouble> {
         let parent = call.parent.as_deref().map(|parent| self.acquire(parent)).transpose()?;
         let one_at_a_time = self.busy(&call.owner.0);
-        let _held = one_at_a_time.lock().expect("no code panics while it holds the lock");
+        let _held = one_at_a_time.lock().expect("a panic poisoned this lock");
         self.wait_for_earlier_git()?;
         let before = self.records.read(&self.run, &call.owner.0)?;
         let mut record = before.unwrap_or_else(|| Record {
@@ -110,11 +110,8 @@ impl Leases {
             let works = matches!(record.standing, Standing::Ready | Standing::Kept);
             if works && stands(&self.surroundings, tree) {
                 // Once in this process: later, a lock there is that of a part that comes back.
-                let first = self
-                    .begun
-                    .lock()
-                    .expect("no code panics while it holds the lock")
-                    .insert(record.task.clone());
+                let first =
+                    self.begun.lock().expect("a panic poisoned this lock").insert(record.task.clone());
                 return if first { take_over(&self.surroundings, tree) } else { Ok(()) };
             }
             if works && tree.path.exists() {
@@ -140,7 +137,7 @@ impl Leases {
         make(&self.surroundings, &tree, &wanted.sparse)?;
         drop(alone);
         failpoint!("workspaces.lease.made");
-        self.begun.lock().expect("no code panics while it holds the lock").insert(record.task.clone());
+        self.begun.lock().expect("a panic poisoned this lock").insert(record.task.clone());
         let from = parent.and_then(Lease::path).unwrap_or(&repository.top);
         seed(&self.surroundings, from, &tree, &wanted.seed)
     }
@@ -259,7 +256,7 @@ impl Leases {
     /// Lets go of a task's workspace; gives what stays of it. One that is gone is gone.
     pub fn release(&self, task: &str) -> Result<Option<WorkspaceRemains>, Trouble> {
         let one_at_a_time = self.busy(task);
-        let _held = one_at_a_time.lock().expect("no code panics while it holds the lock");
+        let _held = one_at_a_time.lock().expect("a panic poisoned this lock");
         self.wait_for_earlier_git()?;
         match self.records.read(&self.run, task)? {
             Some(record) => self.let_go(record),
@@ -392,7 +389,7 @@ impl Leases {
     /// A git that a killed process began goes on to its end: nothing is done beside it.
     fn wait_for_earlier_git(&self) -> Result<(), Trouble> {
         self.prepare_folders()?;
-        let mut quiet = self.quiet.lock().expect("no code panics while it holds the lock");
+        let mut quiet = self.quiet.lock().expect("a panic poisoned this lock");
         if !*quiet {
             drop(lock(&alive(&self.root, &self.run))?);
             *quiet = true;
@@ -401,7 +398,7 @@ impl Leases {
     }
 
     fn busy(&self, task: &str) -> Arc<Mutex<()>> {
-        let mut busy = self.busy.lock().expect("no code panics while it holds the lock");
+        let mut busy = self.busy.lock().expect("a panic poisoned this lock");
         busy.entry(task.to_owned()).or_default().clone()
     }
 

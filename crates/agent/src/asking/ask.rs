@@ -293,45 +293,45 @@ impl<'a> Heard<'a> {
 
     /// Begins to take the time of a call.
     fn time(&self) -> Instant {
-        *self.first.lock().expect("nobody panics while holding it") = None;
+        *self.first.lock().expect("a panic poisoned this lock") = None;
         Instant::now()
     }
 
     /// How long it took, and how long until the first piece of the answer.
     fn timed(&self, begun: Instant) -> (Duration, Option<Duration>) {
-        let first = *self.first.lock().expect("nobody panics while holding it");
+        let first = *self.first.lock().expect("a panic poisoned this lock");
         (begun.elapsed(), first.map(|first| first.saturating_duration_since(begun)))
     }
 
     pub(crate) fn take_barred(&self) -> Option<Failure> {
-        self.barred.lock().expect("nobody panics while holding it").take()
+        self.barred.lock().expect("a panic poisoned this lock").take()
     }
 
     /// The tools that were used since this was last asked.
     pub(crate) fn take_called(&self) -> BTreeSet<String> {
-        std::mem::take(&mut *self.called.lock().expect("nobody panics while holding it"))
+        std::mem::take(&mut *self.called.lock().expect("a panic poisoned this lock"))
     }
 
     fn inspect_tool(&self, tool: &str) {
-        self.called.lock().expect("nobody panics while holding it").insert(tool.to_owned());
+        self.called.lock().expect("a panic poisoned this lock").insert(tool.to_owned());
         let persona =
             self.contract.filter(|contract| contract.bans(tool)).and_then(|it| it.persona.as_deref());
         if let Some(persona) = persona {
-            let mut barred = self.barred.lock().expect("nobody panics while holding it");
+            let mut barred = self.barred.lock().expect("a panic poisoned this lock");
             barred.get_or_insert_with(|| violation(persona, tool));
         }
     }
 
     fn with_text<T>(&self, look: impl FnOnce(&str) -> T) -> T {
-        look(&self.text.lock().expect("nobody panics while holding it"))
+        look(&self.text.lock().expect("a panic poisoned this lock"))
     }
 
     fn forget(&self) {
-        self.text.lock().expect("nobody panics while holding it").clear();
+        self.text.lock().expect("a panic poisoned this lock").clear();
     }
 
     pub fn into_text(self) -> String {
-        self.text.into_inner().expect("nobody panics while holding it")
+        self.text.into_inner().expect("a panic poisoned this lock")
     }
 }
 
@@ -339,9 +339,9 @@ impl Sink for Heard<'_> {
     fn report(&self, report: Report) {
         match &report {
             Report::Progress { text } => {
-                let mut heard = self.text.lock().expect("nobody panics while holding it");
+                let mut heard = self.text.lock().expect("a panic poisoned this lock");
                 if heard.is_empty() {
-                    *self.first.lock().expect("nobody panics while holding it") = Some(Instant::now());
+                    *self.first.lock().expect("a panic poisoned this lock") = Some(Instant::now());
                 }
                 heard.push_str(text);
             }

@@ -16,7 +16,7 @@ pub(crate) struct Refusals(RwLock<HashMap<ProviderSettings, HashMap<String, Vec<
 impl Refusals {
     /// The parameters that a model of a service does not take.
     pub fn of(&self, service: &ProviderSettings, model: &str) -> Vec<&'static str> {
-        let known = self.0.read().expect("nobody panics while holding it");
+        let known = self.0.read().expect("a panic poisoned this lock");
         // Most services refuse nothing, and settings are long to hash.
         if known.is_empty() {
             return Vec::new();
@@ -36,7 +36,7 @@ impl Refusals {
         if left_out.contains(&parameter) || left_out.len() >= MOST {
             return false;
         }
-        let mut known = self.0.write().expect("nobody panics while holding it");
+        let mut known = self.0.write().expect("a panic poisoned this lock");
         let refused = known.entry(service.clone()).or_default().entry(model.to_owned()).or_default();
         if !refused.contains(&parameter) {
             refused.push(parameter);

@@ -98,7 +98,7 @@ impl TurnLog for RedactedLink {
     }
 
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {
-        let new = self.renamed.lock().expect("no code panics while it holds the lock").get(&digest).copied();
+        let new = self.renamed.lock().expect("a panic poisoned this lock").get(&digest).copied();
         self.link.recall(new.unwrap_or(digest))
     }
 }
@@ -118,7 +118,7 @@ impl RedactedLink {
     /// Shows a piece of a text, as far as it is clear that no secret begins at its end.
     fn show(&self, piece: &str) {
         let decided = {
-            let mut held = self.held.lock().expect("no code panics while it holds the lock");
+            let mut held = self.held.lock().expect("a panic poisoned this lock");
             held.push_str(piece);
             let decided = self.scrubber.decided(&held);
             let rest = held.split_off(decided);
@@ -129,7 +129,7 @@ impl RedactedLink {
 
     /// Shows what was held back: nothing more is coming that could make a secret of it.
     fn show_held(&self) {
-        let held = std::mem::take(&mut *self.held.lock().expect("no code panics while it holds the lock"));
+        let held = std::mem::take(&mut *self.held.lock().expect("a panic poisoned this lock"));
         self.show_clean(held);
     }
 
@@ -148,7 +148,7 @@ impl RedactedLink {
     }
 
     fn rename(&self, piece: &JsonText, old: Digest, new: Digest) -> JsonText {
-        self.renamed.lock().expect("no code panics while it holds the lock").insert(old, new);
+        self.renamed.lock().expect("a panic poisoned this lock").insert(old, new);
         let text = piece.as_str().replace(&old.to_string(), &new.to_string());
         JsonText::parse(text).expect("one digest in place of another leaves JSON as it was")
     }

@@ -61,7 +61,7 @@ struct Masks {
 
 impl Masks {
     fn for_agent(&self, may_see: &[String]) -> Arc<Scrubber> {
-        let mut made = self.made.lock().expect("no code panics while it holds the lock");
+        let mut made = self.made.lock().expect("a panic poisoned this lock");
         if let Some(scrubber) = made.get(may_see) {
             return scrubber.clone();
         }

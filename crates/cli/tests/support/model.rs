@@ -116,7 +116,7 @@ impl Model {
 }
 
 fn lock(memory: &Mutex<Memory>) -> MutexGuard<'_, Memory> {
-    memory.lock().expect("nobody panics while holding it")
+    memory.lock().expect("a panic poisoned this lock")
 }
 
 /// Serves one connection until the client closes it.

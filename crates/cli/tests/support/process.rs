@@ -125,21 +125,21 @@ impl Collected {
         let reader = std::thread::spawn(move || {
             let mut piece = [0; 8192];
             while let Ok(count @ 1..) = stream.read(&mut piece) {
-                shared.lock().expect("nobody panics while holding it").extend_from_slice(&piece[..count]);
+                shared.lock().expect("a panic poisoned this lock").extend_from_slice(&piece[..count]);
             }
         });
         Collected { bytes, reader }
     }
 
     fn so_far(&self) -> String {
-        let bytes = self.bytes.lock().expect("nobody panics while holding it");
+        let bytes = self.bytes.lock().expect("a panic poisoned this lock");
         String::from_utf8(bytes.clone()).expect("convoke speaks UTF-8")
     }
 
     fn whole(self) -> String {
         let text = self.bytes.clone();
         self.reader.join().expect("a reader ends");
-        let bytes = std::mem::take(&mut *text.lock().expect("nobody panics while holding it"));
+        let bytes = std::mem::take(&mut *text.lock().expect("a panic poisoned this lock"));
         String::from_utf8(bytes).expect("convoke speaks UTF-8")
     }
 }

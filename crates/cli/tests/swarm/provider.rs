@@ -277,7 +277,7 @@ impl Server {
     fn count(&mut self, now: u64) {
         self.in_flight += 1;
         self.shared.in_flight.store(self.in_flight, Ordering::SeqCst);
-        let mut seen = self.shared.seen.lock().expect("nobody panics while holding it");
+        let mut seen = self.shared.seen.lock().expect("a panic poisoned this lock");
         seen.peak = seen.peak.max(self.in_flight);
         if self.in_flight > self.manner.limit {
             seen.above.push((now, self.in_flight));
@@ -325,7 +325,7 @@ impl Server {
         self.shared.in_flight.store(self.in_flight, Ordering::SeqCst);
         self.shared.closed.fetch_add(usize::from(!answered), Ordering::SeqCst);
         let request = Request { prompt: connection.prompt.take(), begin, end: self.watch.now(), answered };
-        self.shared.seen.lock().expect("nobody panics while holding it").requests.push(request);
+        self.shared.seen.lock().expect("a panic poisoned this lock").requests.push(request);
     }
 }
 

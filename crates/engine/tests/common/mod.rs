@@ -57,7 +57,7 @@ impl FailsAtFirst {
 
     /// Every attempt so far.
     pub fn attempts(&self) -> Vec<(String, u32)> {
-        self.attempts.lock().expect("nobody panics while holding it").clone()
+        self.attempts.lock().expect("a panic poisoned this lock").clone()
     }
 
     /// The most attempts at once.
@@ -75,7 +75,7 @@ impl Executor for FailsAtFirst {
     ) -> BoxFuture<'static, AttemptEnd> {
         let task = assignment.task.to_string();
         let fails = assignment.attempt == 1 && self.failing.contains(&task.as_str());
-        self.attempts.lock().expect("nobody panics while holding it").push((task, assignment.attempt));
+        self.attempts.lock().expect("a panic poisoned this lock").push((task, assignment.attempt));
         let running = self.running.clone();
         self.peak.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         Box::pin(async move {

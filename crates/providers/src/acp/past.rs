@@ -28,7 +28,7 @@ impl Past {
         let conversation = request.messages.iter().map(|message| message.text.as_str());
         let print = print(conversation.chain([reply.text.as_str()]));
         let session = Session { id, length: request.messages.len() + 1, print };
-        let mut all = self.0.lock().expect("nobody panics while holding it");
+        let mut all = self.0.lock().expect("a panic poisoned this lock");
         all.insert(request.task.clone(), session);
         if all.len() > MOST {
             all.shift_remove_index(0);
@@ -37,7 +37,7 @@ impl Past {
 
     /// The session that knows the beginning of this conversation, and how many messages of it.
     pub fn of(&self, request: &Request<'_>) -> Option<(String, usize)> {
-        let session = self.0.lock().expect("nobody panics while holding it").shift_remove(request.task)?;
+        let session = self.0.lock().expect("a panic poisoned this lock").shift_remove(request.task)?;
         let (known, new) = request.messages.split_at_checked(session.length)?;
         let is_same = print(texts(known)) == session.print;
         (is_same && !new.is_empty()).then_some((session.id, session.length))

@@ -75,7 +75,7 @@ impl Tape {
     fn put(&self, line: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
-        self.file.lock().expect("nobody panics while holding it").write_all(text.as_bytes())
+        self.file.lock().expect("a panic poisoned this lock").write_all(text.as_bytes())
     }
 }
 

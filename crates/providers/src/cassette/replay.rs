@@ -158,7 +158,7 @@ impl Player {
 
     /// Changes which calls wait, and answers those whose turn it is now.
     fn change<T>(&self, change: impl FnOnce(&mut Stage) -> T) -> T {
-        let mut stage = self.stage.lock().expect("nobody panics while holding it");
+        let mut stage = self.stage.lock().expect("a panic poisoned this lock");
         let result = change(&mut stage);
         while let Some(at) = stage.turns.next() {
             if let Some(sender) = stage.waiting.remove(&at) {

@@ -48,7 +48,7 @@ impl Shelf {
     /// The tools of some servers, or why that is not known.
     pub fn list(&self, servers: &Value, task: &TaskId) -> Result<&ListOutcome, String> {
         let Some(left) = self.of.get(&identity(servers)) else { return Err(self.nearest(servers)) };
-        let mut left = left.lock().expect("nobody panics while holding it");
+        let mut left = left.lock().expect("a panic poisoned this lock");
         let is_failure = |at: usize| matches!(self.lists[at].outcome, ListOutcome::Failure(_));
         match left.own(task, is_failure).or_else(|| left.nobodys(is_failure)).or(left.others) {
             Some(at) => Ok(&self.lists[at].outcome),

@@ -32,7 +32,7 @@ impl RecordingTools {
 
     /// The lock is held while it is written: `same` means the last list before it on the tape.
     fn note(&self, mut line: ListLine) {
-        let mut listed = self.listed.lock().expect("nobody panics while holding it");
+        let mut listed = self.listed.lock().expect("a panic poisoned this lock");
         if matches!(line.outcome, ListOutcome::Tools(_)) {
             let before = listed.insert(identity(&line.servers), line.outcome.clone());
             if before.as_ref() == Some(&line.outcome) {

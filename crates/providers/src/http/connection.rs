@@ -58,14 +58,14 @@ impl Clients {
     /// The client whose connections stand within this time, and are kept or not.
     pub fn with(&self, connect: Duration, keeping: Keeping) -> Result<Client, Failure> {
         let wanted = (connect, keeping);
-        if let Some(client) = self.made.read().expect("nobody panics while holding it").get(&wanted) {
+        if let Some(client) = self.made.read().expect("a panic poisoned this lock").get(&wanted) {
             return Ok(client.clone());
         }
         let client = build(&self.options, connect, keeping).map_err(|error| {
             Failure::new(Class::Fatal, format!("cannot prepare the network connection: {}", causes(&error)))
                 .hint("check the proxy addresses and the extra certificates")
         })?;
-        let mut made = self.made.write().expect("nobody panics while holding it");
+        let mut made = self.made.write().expect("a panic poisoned this lock");
         Ok(made.entry(wanted).or_insert(client).clone())
     }
 }

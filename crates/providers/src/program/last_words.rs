@@ -31,7 +31,7 @@ impl LastWords {
     /// The last lines, once the program has ended.
     pub async fn heard(&mut self) -> String {
         let _ = tokio::time::timeout(PATIENCE, &mut self.reading).await;
-        let kept = self.kept.lock().expect("nobody panics while holding it");
+        let kept = self.kept.lock().expect("a panic poisoned this lock");
         last_lines(&String::from_utf8_lossy(&kept))
     }
 }
@@ -45,7 +45,7 @@ impl Drop for LastWords {
 async fn read(mut stream: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>) {
     let mut buffer = vec![0; 4 << 10];
     while let Ok(length @ 1..) = stream.read(&mut buffer).await {
-        let mut kept = kept.lock().expect("nobody panics while holding it");
+        let mut kept = kept.lock().expect("a panic poisoned this lock");
         kept.extend_from_slice(&buffer[..length]);
         let excess = kept.len().saturating_sub(MOST);
         kept.drain(..excess);

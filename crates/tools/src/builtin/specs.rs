@@ -15,7 +15,7 @@ type Known = HashMap<Option<Vec<String>>, Arc<Catalogue>>;
 
 /// The tools of ours that a server of this kind has.
 pub(super) fn catalogue(server: &Server) -> Arc<Catalogue> {
-    let mut known = KNOWN.lock().expect("nobody panics while holding it");
+    let mut known = KNOWN.lock().expect("a panic poisoned this lock");
     let made = || {
         let listed = all().into_iter().map(|spec| serde_json::from_value(spec).expect("our own words"));
         Arc::new(Catalogue::new(listed.collect(), server.tools.as_deref()))

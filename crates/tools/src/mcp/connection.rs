@@ -176,11 +176,11 @@ impl Connection {
     }
 
     fn known(&self) -> Arc<Catalogue> {
-        self.catalogue.lock().expect("nobody panics while holding it").clone()
+        self.catalogue.lock().expect("a panic poisoned this lock").clone()
     }
 
     fn replace(&self, catalogue: Catalogue) {
-        *self.catalogue.lock().expect("nobody panics while holding it") = Arc::new(catalogue);
+        *self.catalogue.lock().expect("a panic poisoned this lock") = Arc::new(catalogue);
     }
 
     /// Calls a tool.
@@ -244,7 +244,7 @@ impl Connection {
     /// Says goodbye, and ends what we started.
     pub async fn close(&self) {
         failpoint!("mcp.close.before");
-        let service = self.service.lock().expect("nobody panics while holding it").take();
+        let service = self.service.lock().expect("a panic poisoned this lock").take();
         if let Some(mut service) = service {
             let _ = service.close_with_timeout(GOODBYE).await;
         }

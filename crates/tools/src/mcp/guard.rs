@@ -55,7 +55,7 @@ impl Manners {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("nobody panics while holding it")
+    mutex.lock().expect("a panic poisoned this lock")
 }
 
 /// A way to a server, with a bound on what it may send.

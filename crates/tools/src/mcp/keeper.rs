@@ -68,7 +68,7 @@ impl Keeper {
 
     /// The connection there is, or the start of one.
     fn connection(&self) -> Result<Start, Failure> {
-        let mut state = self.state.lock().expect("nobody panics while holding it");
+        let mut state = self.state.lock().expect("a panic poisoned this lock");
         if state.closed {
             return Err(trouble::over(&self.name));
         }
@@ -103,7 +103,7 @@ impl Keeper {
     /// Ends the server. A start that is under way is given up.
     pub async fn close(&self) {
         let current = {
-            let mut state = self.state.lock().expect("nobody panics while holding it");
+            let mut state = self.state.lock().expect("a panic poisoned this lock");
             state.closed = true;
             state.current.take()
         };

@@ -27,7 +27,7 @@ impl Tail {
     }
 
     fn take(&self, read: &[u8]) {
-        let mut bytes = self.bytes.lock().expect("nobody panics while holding it");
+        let mut bytes = self.bytes.lock().expect("a panic poisoned this lock");
         bytes.extend_from_slice(read);
         let excess = bytes.len().saturating_sub(KEPT);
         bytes.drain(..excess);
@@ -40,7 +40,7 @@ impl Tail {
 
     /// The last lines; none if nothing was written.
     pub fn lines(&self) -> Vec<String> {
-        let bytes = self.bytes.lock().expect("nobody panics while holding it");
+        let bytes = self.bytes.lock().expect("a panic poisoned this lock");
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
         lines[lines.len().saturating_sub(LINES)..].iter().map(|line| (*line).to_owned()).collect()

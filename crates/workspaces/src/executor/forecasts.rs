@@ -40,7 +40,7 @@ pub(super) struct Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.forecasts.watched.lock().expect("no code panics while it holds the lock").trees.remove(&self.at);
+        self.forecasts.watched.lock().expect("a panic poisoned this lock").trees.remove(&self.at);
     }
 }
 
@@ -58,7 +58,7 @@ impl Forecasts {
     ) -> Option<Watch> {
         let comes_back = call.worktree.as_ref().is_some_and(|worktree| worktree.merge.moves_target());
         let record = lease.tree().filter(|_| comes_back && !call.shared)?.clone();
-        let mut watched = self.watched.lock().expect("no code panics while it holds the lock");
+        let mut watched = self.watched.lock().expect("a panic poisoned this lock");
         let at = watched.next;
         watched.next += 1;
         watched.trees.insert(at, Tree { owner: call.owner.to_string(), record, link: link.clone() });
@@ -73,7 +73,7 @@ impl Forecasts {
         loop {
             tokio::time::sleep(self.period).await;
             let trees: Vec<Tree> = {
-                let mut watched = self.watched.lock().expect("no code panics while it holds the lock");
+                let mut watched = self.watched.lock().expect("a panic poisoned this lock");
                 if watched.trees.is_empty() {
                     watched.looks = false;
                     return;
@@ -93,7 +93,7 @@ impl Forecasts {
     }
 
     fn warn(&self, one: &Tree, other: &Tree, files: Vec<String>) {
-        let mut watched = self.watched.lock().expect("no code panics while it holds the lock");
+        let mut watched = self.watched.lock().expect("a panic poisoned this lock");
         let is_new =
             |file: &String| watched.warned.insert((one.owner.clone(), other.owner.clone(), file.clone()));
         let files: Vec<String> = files.into_iter().filter(is_new).collect();

@@ -167,19 +167,19 @@ impl CapacityClient {
 
 impl SharedState {
     fn pending(&self) -> MutexGuard<'_, PendingRequests<Ticket>> {
-        self.pending.lock().expect("nobody panics while holding it")
+        self.pending.lock().expect("a panic poisoned this lock")
     }
 
     fn leases(&self) -> MutexGuard<'_, HashMap<Fence, Lease>> {
-        self.leases.lock().expect("nobody panics while holding it")
+        self.leases.lock().expect("a panic poisoned this lock")
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
-        self.known.lock().expect("nobody panics while holding it")
+        self.known.lock().expect("a panic poisoned this lock")
     }
 
     fn unpaid(&self) -> MutexGuard<'_, HashMap<RequestNo, Vec<Want>>> {
-        self.unpaid.lock().expect("nobody panics while holding it")
+        self.unpaid.lock().expect("a panic poisoned this lock")
     }
 
     fn tell(&self, fact: CapacityFact) {

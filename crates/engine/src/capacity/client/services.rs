@@ -30,7 +30,7 @@ pub(super) struct ServiceState {
 
 impl SharedState {
     pub(super) fn services(&self) -> MutexGuard<'_, HashMap<String, ServiceState>> {
-        self.services.lock().expect("nobody panics while holding it")
+        self.services.lock().expect("a panic poisoned this lock")
     }
 
     pub(super) fn subscribe(&self, service: &str, remembered: Option<LearnedLimit>) {

@@ -110,7 +110,7 @@ impl Runner<'_> {
         };
         drop(working);
         let capture =
-            std::mem::replace(&mut *shown.lock().expect("nobody panics while holding it"), Capture::new(1));
+            std::mem::replace(&mut *shown.lock().expect("a panic poisoned this lock"), Capture::new(1));
         Ok(Ran { output: capture.into_text(), code })
     }
 
@@ -136,7 +136,7 @@ impl Runner<'_> {
                 // As a shell has it: the others of the pipeline go on.
                 Started::Missing(program) => {
                     let words = format!("{program}: command not found\n");
-                    shown.lock().expect("nobody panics while holding it").take(words.as_bytes());
+                    shown.lock().expect("a panic poisoned this lock").take(words.as_bytes());
                     next = Some(Sink::Nowhere);
                     running.push((at, Err(127)));
                 }
@@ -169,7 +169,7 @@ impl Runner<'_> {
         let is_folder = self.root.find(folder).is_ok_and(|found| found.kind == Kind::Folder);
         if !is_folder {
             let words = format!("cd: {folder}: no such folder\n");
-            shown.lock().expect("nobody panics while holding it").take(words.as_bytes());
+            shown.lock().expect("a panic poisoned this lock").take(words.as_bytes());
         }
         i32::from(!is_folder)
     }

@@ -38,10 +38,10 @@ impl Sink {
     async fn take(&self, bytes: &[u8]) -> bool {
         match self {
             Sink::Shown(shown) => {
-                shown.lock().expect("nobody panics while holding it").take(bytes);
+                shown.lock().expect("a panic poisoned this lock").take(bytes);
                 true
             }
-            Sink::File(file) => file.lock().expect("nobody panics while holding it").write_all(bytes).is_ok(),
+            Sink::File(file) => file.lock().expect("a panic poisoned this lock").write_all(bytes).is_ok(),
             Sink::Next(next) => {
                 let mut next = next.lock().await;
                 let taken = match next.as_mut() {
