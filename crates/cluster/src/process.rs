@@ -121,7 +121,7 @@ impl Process {
     }
 
     fn has_at_hand(&self, run: &RunId, head: &Head, book: &Book) -> bool {
-        let hosts = self.hosts.lock().expect("no code panics while it holds the lock");
+        let hosts = self.hosts.lock().expect("a panic poisoned this lock");
         hosts.get(run).is_some_and(|hosted| hosted.is_at(head, book))
     }
 
@@ -137,46 +137,14 @@ impl Process {
             let (run, found, known) = (run.to_string(), head.format, FORMAT);
             return Err(ClusterError::Newer { run, found, known });
         }
-        let nothing = |head: Head, book: Book| Decided {
-            events: Vec::new(),
-            blobs: Vec::new(),
-            stored: Vec::new(),
-            head,
-            book,
-            acts: Vec::new(),
-        };
-        let (mut hosted, facts) = match input {
-            Input::Begin(begin) => (self.begun(&run, &begin)?, Vec::new()),
+        let taken_up = match input {
+            Input::Begin(begin) => Some((self.begun(&run, &begin)?, Vec::new())),
             Input::Reopen(reopen) => {
-                if head.status == Some(RunStatus::Running) {
-                    return Ok(nothing(head, book));
-                }
-                match self.reopened(&run, &head, &reopen).await {
-                    Err(ClusterError::Engine(EngineError::Ended(_))) => return Ok(nothing(head, book)),
-                    reopened => (reopened?, Vec::new()),
-                }
+                self.reopens(&run, &head, &reopen).await?.map(|hosted| (hosted, Vec::new()))
             }
-            Input::Facts(delivery) => {
-                if delivery.sender.as_ref().is_some_and(|sender| !Hosted::is_new(&book, sender)) {
-                    return Ok(nothing(head, book));
-                }
-                let mut hosted = match head.status {
-                    Some(RunStatus::Running) => self.attended(&run, &head, &book).await?,
-                    // A person has spoken to a run that waits for that: the engine is there, so it goes on.
-                    Some(RunStatus::Parked) if delivery.facts.iter().any(wakes) => {
-                        let reopen = self.as_before(&run).await?;
-                        self.reopened(&run, &head, &reopen).await?
-                    }
-                    // An attempt that was given up has ended late: what it cost is noted.
-                    Some(RunStatus::Parked | RunStatus::Interrupted) if delivery.facts.iter().any(ends) => {
-                        self.attended(&run, &head, &book).await?
-                    }
-                    _ => return Ok(nothing(head, book)),
-                };
-                delivery.sender.into_iter().for_each(|sender| hosted.note_sender(sender));
-                (hosted, delivery.facts)
-            }
+            Input::Facts(delivery) => self.hears(&run, &head, &book, delivery).await?,
         };
+        let Some((mut hosted, facts)) = taken_up else { return Ok(nothing(head, book)) };
         hosted.set_home(Home { address: self.jobs.address.clone(), process: self.name.clone() });
         // Rendering takes time, and looking up a large value waits.
         let decided = tokio::task::spawn_blocking(move || {
@@ -187,6 +155,50 @@ impl Process {
         let decided = self.put_down(&run, decided).await?;
         self.keep(run, hosted, decided.head.is_live());
         Ok(decided)
+    }
+
+    /// A run that goes on after a rest; `None`: it is under way already, or nothing is left to do.
+    async fn reopens(
+        &self,
+        run: &RunId,
+        head: &Head,
+        reopen: &Reopen,
+    ) -> Result<Option<Hosted>, ClusterError> {
+        if head.status == Some(RunStatus::Running) {
+            return Ok(None);
+        }
+        match self.reopened(run, head, reopen).await {
+            Err(ClusterError::Engine(EngineError::Ended(_))) => Ok(None),
+            reopened => reopened.map(Some),
+        }
+    }
+
+    /// A run to which something happens, with the facts; `None`: they came before, or they change nothing in a run that has ended.
+    async fn hears(
+        &self,
+        run: &RunId,
+        head: &Head,
+        book: &Book,
+        delivery: Delivery,
+    ) -> Result<Option<(Hosted, Vec<ClusterFact>)>, ClusterError> {
+        if delivery.sender.as_ref().is_some_and(|sender| !Hosted::is_new(book, sender)) {
+            return Ok(None);
+        }
+        let mut hosted = match head.status {
+            Some(RunStatus::Running) => self.attended(run, head, book).await?,
+            // A person has spoken to a run that waits for that: the engine is there, so it goes on.
+            Some(RunStatus::Parked) if delivery.facts.iter().any(wakes) => {
+                let reopen = self.as_before(run).await?;
+                self.reopened(run, head, &reopen).await?
+            }
+            // An attempt that was given up has ended late: what it cost is noted.
+            Some(RunStatus::Parked | RunStatus::Interrupted) if delivery.facts.iter().any(ends) => {
+                self.attended(run, head, book).await?
+            }
+            _ => return Ok(None),
+        };
+        delivery.sender.into_iter().for_each(|sender| hosted.note_sender(sender));
+        Ok(Some((hosted, delivery.facts)))
     }
 
     /// Puts down what is large in a turn, and what is too much together, so that the turn is one message.
@@ -237,7 +249,7 @@ impl Process {
 
     /// The run's state after its last turn: as it was kept, or folded anew.
     async fn attended(&self, run: &RunId, head: &Head, book: &Book) -> Result<Hosted, ClusterError> {
-        let kept = self.hosts.lock().expect("no code panics while it holds the lock").remove(run);
+        let kept = self.hosts.lock().expect("a panic poisoned this lock").remove(run);
         if let Some(kept) = kept.filter(|kept| kept.is_at(head, book)) {
             return Ok(kept);
         }
@@ -249,7 +261,7 @@ impl Process {
     }
 
     fn keep(&self, run: RunId, hosted: Hosted, live: bool) {
-        let mut hosts = self.hosts.lock().expect("no code panics while it holds the lock");
+        let mut hosts = self.hosts.lock().expect("a panic poisoned this lock");
         hosts.remove(&run);
         if hosts.len() >= MOST_RUNS && live {
             // Any of them: it is folded again when its next turn comes.
@@ -289,7 +301,7 @@ impl Process {
             return Ok(made);
         }
         let performer = self.performers.for_run(&meta.settings)?;
-        let mut all = self.made.lock().expect("no code panics while it holds the lock");
+        let mut all = self.made.lock().expect("a panic poisoned this lock");
         all.push((run.clone(), performer.clone()));
         if all.len() > MOST_RUNS {
             let (_, oldest) = all.remove(0);
@@ -299,7 +311,7 @@ impl Process {
     }
 
     fn made(&self, run: &RunId) -> Option<Arc<dyn Performer>> {
-        let mut all = self.made.lock().expect("no code panics while it holds the lock");
+        let mut all = self.made.lock().expect("a panic poisoned this lock");
         let place = all.iter().position(|(known, _)| known == run)?;
         let found = all.remove(place);
         all.push(found.clone());
@@ -308,9 +320,15 @@ impl Process {
 
     /// Ends the connections and servers of all runs.
     pub async fn close(&self) {
-        let all = std::mem::take(&mut *self.made.lock().expect("no code panics while it holds the lock"));
+        let all = std::mem::take(&mut *self.made.lock().expect("a panic poisoned this lock"));
         futures::future::join_all(all.iter().map(|(_, performer)| performer.close())).await;
     }
+}
+
+/// A turn in which nothing happens.
+fn nothing(head: Head, book: Book) -> Decided {
+    let (events, blobs, stored, acts) = Default::default();
+    Decided { events, blobs, stored, head, book, acts }
 }
 
 /// Whether a fact has a parked run go on.

@@ -9,7 +9,7 @@ use crate::failure::CommandFailure;
 use crate::stored::{self, Stored};
 use convoke_engine::MOST_GUIDANCE;
 use convoke_failpoint::failpoint;
-use convoke_journal::{Inbox, InboxMessage, Message, RunMeta, StateDir, live_owner};
+use convoke_journal::{Inbox, InboxMessage, Message, StateDir, live_owner};
 use convoke_model::{Event, RunId, RunStatus, Stamped, TaskId};
 use convoke_plan::{Kind, Plan};
 use convoke_schedule::{NotGuided, Scheduler, replayable, task_of};
@@ -68,11 +68,7 @@ pub(crate) fn say_to_task(
     words: String,
     by: String,
 ) -> Result<(), CommandFailure> {
-    if words.trim().is_empty() {
-        return Err(CommandFailure::new(Exit::Usage, "there is nothing to say"));
-    }
-    let run = &stored.run;
-    let plan = changes::stored_plan(state, run, &meta(stored)?, || Ok(stored.events.clone()))?;
+    let (run, plan) = (&stored.run, plan_to_speak_to(state, stored, &words)?);
     let scheduler = folded(plan, &stored.events);
     let told = scheduler.guidable(task).map(|task| scheduler.told(task).1);
     let before = told.map_err(|why| not_heard(&scheduler, task, &why))?;
@@ -122,11 +118,7 @@ pub(crate) fn say(
     words: String,
     by: String,
 ) -> Result<(), CommandFailure> {
-    if words.trim().is_empty() {
-        return Err(CommandFailure::new(Exit::Usage, "there is nothing to say"));
-    }
-    let run = &stored.run;
-    let plan = changes::stored_plan(state, run, &meta(stored)?, || Ok(stored.events.clone()))?;
+    let (run, plan) = (&stored.run, plan_to_speak_to(state, stored, &words)?);
     can_be_guided(stored, &plan)?;
     fits(stored, &Inbox::waiting(state, run)?, &words)?;
     leave(state, run, &Message::Guide { text: words, by })?;
@@ -134,8 +126,12 @@ pub(crate) fn say(
     Ok(())
 }
 
-fn meta(stored: &Stored) -> Result<RunMeta, CommandFailure> {
-    Ok(stored.reader.meta()?)
+/// The plan of a run to which there is something to say.
+fn plan_to_speak_to(state: &StateDir, stored: &Stored, words: &str) -> Result<Plan, CommandFailure> {
+    if words.trim().is_empty() {
+        return Err(CommandFailure::new(Exit::Usage, "there is nothing to say"));
+    }
+    changes::stored_plan(state, &stored.run, &stored.reader.meta()?, || Ok(stored.events.clone()))
 }
 
 fn can_be_guided(stored: &Stored, plan: &Plan) -> Result<(), CommandFailure> {

@@ -142,23 +142,7 @@ pub fn resume_run(
     let before = changes::stored_plan(&state, run, &journal.meta()?, || journal.read_all())?;
     let prompts_went = destinations::of(&before);
     let retried = retrying::of(&journal, run, &before, &terms.again)?;
-    let (mut plan, changed) = match terms.look(console, &started.file, &before)? {
-        Current::Same(None) => (before, Changes::None),
-        Current::Same(Some(now)) => (with_addresses_of(before, &now), Changes::None),
-        Current::Gone(path) => {
-            console.warn(&format!("`{path}` is gone; the run goes on with the text it was started with"));
-            (before, Changes::None)
-        }
-        Current::Changed(plan, _) if terms.accepts() => {
-            failpoint!("resume.plan.before_keep");
-            changes::keep(&state, run, &plan)?;
-            failpoint!("resume.plan.kept");
-            (*plan, Changes::Accept { before: Arc::new(before) })
-        }
-        Current::Changed(plan, difference) => {
-            return Err(changes::refusal(&journal, run, before, &plan, &difference));
-        }
-    };
+    let (mut plan, changed) = plan_now(console, (&state, &journal), terms, &started.file, before)?;
     let changed = match (retried, changed) {
         (Some(_), Changes::Accept { .. }) => {
             let words = "with other bounds a run goes on as a whole: --retry stands alone";
@@ -183,6 +167,32 @@ pub fn resume_run(
     let reusable = reused(&started, &state)?;
     let start = how_to_start(&journal, started, &plan, changed);
     Drive { console, state, plan: Arc::new(plan), journal, start, equipment, flags, reusable }.finish()
+}
+
+/// The plan that the run goes on with, and what has changed in it since it stopped.
+fn plan_now(
+    console: &Console,
+    (state, journal): (&StateDir, &Sqlite),
+    terms: &Terms<'_>,
+    file: &str,
+    before: Plan,
+) -> Result<(Plan, Changes), CommandFailure> {
+    let run = journal.run();
+    match terms.look(console, file, &before)? {
+        Current::Same(None) => Ok((before, Changes::None)),
+        Current::Same(Some(now)) => Ok((with_addresses_of(before, &now), Changes::None)),
+        Current::Gone(path) => {
+            console.warn(&format!("`{path}` is gone; the run goes on with the text it was started with"));
+            Ok((before, Changes::None))
+        }
+        Current::Changed(plan, _) if terms.accepts() => {
+            failpoint!("resume.plan.before_keep");
+            changes::keep(state, run, &plan)?;
+            failpoint!("resume.plan.kept");
+            Ok((*plan, Changes::Accept { before: Arc::new(before) }))
+        }
+        Current::Changed(plan, difference) => Err(changes::refusal(journal, run, before, &plan, &difference)),
+    }
 }
 
 /// The run whose outputs it takes, where it was started so.

@@ -171,18 +171,12 @@ impl Drive<'_> {
             resumed,
             begins: journal.next_seq(),
         };
-        equipment.record_commands(survivors::folder(&state, run));
-        equipment.hide([state.path().to_owned()]);
-        #[cfg(feature = "knowledge")]
-        equipment.ask_by(Arc::new(queries::RunGraph { state: state.clone(), run: run.clone() }));
+        equip(&context);
         let projects = project::of_run(console, &plan, run)?;
         let options = context.options();
         let capacity = context.capacity(&options)?;
         let share = context.share(capacity.as_ref())?;
-        let executor = share.as_ref().map_or_else(|| equipment.executor(), WorkSharing::executor);
-        let is_traced = console.config.receivers.telemetry.is_some() && !equipment.is_replay();
-        let executor = if is_traced { following::traced(executor, run) } else { executor };
-        let (leases, executor) = workspaces::over(executor, &state, run);
+        let (leases, executor) = workspaces::over(context.executor(share.as_ref()), &state, run);
         workspaces::clean_up(console, &state, run, &leases);
         let setup = Setup {
             executor,
@@ -204,10 +198,7 @@ impl Drive<'_> {
         };
         watchdog.may_cancel(handle.clone());
         let terminal = left_terminal(console, &mut engine, &state, run).await?;
-        let notifier =
-            Notifier::new(run, &plan.root().name, &console.config.notify, console.config.receivers.stall)
-                .detached(console.detached, terminal)
-                .with_gates(!flags.skip_gates);
+        let notifier = context.notifier(terminal);
         // No limit: the engine's thread must not wait for a terminal. The watcher takes all updates that are there at every frame,
         // also while a person is asked. A terminal that accepts no output leaves at most the rest of the run's events here,
         // shared with the engine and not copied, and for a live view the texts that tasks stream meanwhile.
@@ -239,6 +230,15 @@ impl Drive<'_> {
         let view = watcher.finish().ok_or_else(failed)?;
         Ok(Some(Driven { outcome: outcome?, view, signal, share, history }))
     }
+}
+
+/// Tells the equipment about the run that it is for.
+fn equip(context: &RunContext<'_>) {
+    let RunContext { equipment, state, run, .. } = context;
+    equipment.record_commands(survivors::folder(state, run));
+    equipment.hide([state.path().to_owned()]);
+    #[cfg(feature = "knowledge")]
+    equipment.ask_by(Arc::new(queries::RunGraph { state: (*state).clone(), run: (*run).clone() }));
 }
 
 /// What a run leaves to later ones.
@@ -282,7 +282,7 @@ pub fn conclude_stored(
         .conclude()
 }
 
-/// How a run came to rest before, as its journal tells it: a caller that missed it gets the same answer.
+/// How a run stopped before, as its journal tells it: a caller that missed it gets the same answer.
 fn recorded(state: &StateDir, run: &RunId) -> Result<Driven, CommandFailure> {
     let stored = Stored::open(state, &run.0)?;
     let report = convoke_engine::report::fold(&stored.events);
@@ -345,7 +345,7 @@ async fn attend(
     (outcome, first)
 }
 
-/// Ends the servers of a run that has come to rest. There is nothing left that a signal would let end first.
+/// Ends the servers of a run that has stopped. There is nothing left that a signal would let end first.
 async fn close(equipment: &Equipment, signals: &mut Signals) {
     let mut closing = pin!(equipment.close());
     tokio::select! {

@@ -6,15 +6,19 @@ use super::{day_budgets, machine_capacity};
 use crate::args::RunFlags;
 use crate::console::Console;
 use crate::failure::CommandFailure;
+use crate::following;
 use crate::gate;
 use crate::json_log;
+use crate::notifying::Notifier;
 use crate::stored;
 use crate::watch::{Asker, Guide, History, Manner, Pace, Texts, Watch};
+use convoke_agent::Executor;
 use convoke_engine::{Breaker, Handle, LearnedStatistics, Limits, Options, Shares};
 use convoke_journal::{Reader, StateDir};
 use convoke_model::{AnswerOrigin, RunId};
 use convoke_plan::Plan;
 use convoke_view::Outline;
+use std::fs::File;
 use std::sync::Arc;
 
 /// A run and what this process drives it with.
@@ -50,6 +54,23 @@ impl RunContext<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// What performs the attempts: this process, or those that it shares with. Their calls are traced where a receiver asks for it.
+    pub fn executor(&self, share: Option<&WorkSharing>) -> Arc<dyn Executor> {
+        let executor = share.map_or_else(|| self.equipment.executor(), WorkSharing::executor);
+        match self.console.config.receivers.telemetry.is_some() && !self.equipment.is_replay() {
+            true => following::traced(executor, self.run),
+            false => executor,
+        }
+    }
+
+    /// Notifies people away from the terminal.
+    pub fn notifier(&self, terminal: Option<File>) -> Notifier {
+        let config = &self.console.config;
+        Notifier::new(self.run, &self.plan.root().name, &config.notify, config.receivers.stall)
+            .detached(self.console.detached, terminal)
+            .with_gates(!self.flags.skip_gates)
     }
 
     /// The watcher: shows the run, asks people and passes on what they say.

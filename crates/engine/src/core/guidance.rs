@@ -11,8 +11,22 @@ use convoke_schedule::{TaskIx, TaskState};
 pub const MOST_GUIDANCE: usize = 10_000;
 
 impl Core {
-    /// Has it heard, or says that it is not.
-    pub(super) fn take_guidance(&mut self, at: Timestamp, text: String, by: String, turn: &mut Turn) {
+    /// Has the words heard by the goals of the run or by the agent of one task, or says that they are not.
+    pub(super) fn take_guidance(
+        &mut self,
+        at: Timestamp,
+        task: Option<TaskId>,
+        text: String,
+        by: String,
+        turn: &mut Turn,
+    ) {
+        match task {
+            None => self.guide_goals(at, text, by, turn),
+            Some(task) => self.guide_task(at, task, text, by, turn),
+        }
+    }
+
+    fn guide_goals(&mut self, at: Timestamp, text: String, by: String, turn: &mut Turn) {
         let (before, now) = (self.scheduler.guidance_heard(), text.chars().count());
         if before + now <= MOST_GUIDANCE {
             return self.happen(at, Event::Guided { text, by }, turn);
@@ -24,14 +38,7 @@ impl Core {
     }
 
     /// Has the agent of a task hear it before its next turn, or says why it does not.
-    pub(super) fn take_task_guidance(
-        &mut self,
-        at: Timestamp,
-        id: TaskId,
-        text: String,
-        by: String,
-        turn: &mut Turn,
-    ) {
+    fn guide_task(&mut self, at: Timestamp, id: TaskId, text: String, by: String, turn: &mut Turn) {
         let task = match self.scheduler.guidable(&id) {
             Ok(task) => task,
             Err(why) => {

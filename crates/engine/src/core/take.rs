@@ -3,8 +3,8 @@
 use super::{Core, Effect, Turn};
 use crate::capacity::ledger::Purpose;
 use crate::capacity::terms::RequestNo;
-use crate::fact::{CapacityFact, Fact, What};
-use convoke_agent::{Report, TurnRecord};
+use crate::fact::{CallReply, CapacityFact, Fact, What};
+use convoke_agent::{CallDemand, Report, TurnRecord};
 use convoke_govern::Outcome;
 use convoke_journal::Reply;
 use convoke_model::{
@@ -15,89 +15,103 @@ use convoke_model::{
 use convoke_schedule::{Outputs, TaskIx, TaskState};
 
 impl Core {
-    pub(super) fn take(&mut self, fact: Fact, turn: &mut Turn) {
-        match fact.what {
-            What::Ended { task, attempt, end } => self.take_end(fact.at, task, attempt, end, turn),
-            What::Reported { task, attempt, report } => {
-                self.take_report(fact.at, task, attempt, report, turn)
-            }
-            What::CallAsked { reply, .. } if self.scheduler.is_stopping() => {
-                turn.effects.push(Effect::Answer(reply, Box::new(Err(stopping()))));
-            }
-            What::CallAsked { task, demand, reply, .. } => {
-                let (labels, node) = (self.scheduler.labels(task), self.scheduler.node(task));
-                if let Some(agent) = self.scheduler.agent_of(task) {
-                    let (who, effects) = ((node, &labels, agent), &mut turn.effects);
-                    self.permits.ask_call(task, who, demand, reply, fact.at, effects);
-                    self.bound_call(task, fact.at);
-                }
-            }
+    pub(super) fn take(&mut self, Fact { at, what }: Fact, turn: &mut Turn) {
+        match what {
+            What::Ended { task, attempt, end } => self.take_end(at, task, attempt, end, turn),
+            What::Reported { task, attempt, report } => self.take_report(at, task, attempt, report, turn),
+            What::CallAsked { task, demand, reply, .. } => self.take_call(at, task, demand, reply, turn),
             What::CallEnded { task, attempt, usage, outcome } => {
                 // What an earlier attempt says late is not about the call of this one.
                 if attempt == self.scheduler.attempts(task) {
-                    self.close_call(fact.at, task, usage, outcome, turn)
+                    self.close_call(at, task, usage, outcome, turn)
                 }
             }
-            What::Capacity(told) => self.take_capacity(fact.at, told, turn),
+            What::Capacity(told) => self.take_capacity(at, told, turn),
             What::Turned { task, attempt, record, written } => {
-                self.take_record(fact.at, task, attempt, record, turn);
+                self.take_record(at, task, attempt, record, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
             What::ToolsSettled { task, attempt, allowed, written } => {
                 let task = self.scheduler.id(task).clone();
-                self.happen(fact.at, Event::ToolsSettled { task, attempt, allowed_tools: allowed }, turn);
+                self.happen(at, Event::ToolsSettled { task, attempt, allowed_tools: allowed }, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
             What::Workspace { task, attempt, owner, told, written } => {
-                self.take_workspace(fact.at, Some((task, attempt)), owner, *told, turn);
+                self.take_workspace(at, Some((task, attempt)), owner, *told, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
             What::Proof { task, attempt, told, written } => {
-                self.take_proof(fact.at, task, attempt, *told, turn);
+                self.take_proof(at, task, attempt, *told, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
-            What::WorkspaceLeft { task, left } => self.take_left(fact.at, task, left, turn),
+            What::WorkspaceLeft { task, left } => self.take_left(at, task, left, turn),
             What::Answered { reply, sent, message } => {
                 turn.consumed.extend(message);
-                self.take_answer(fact.at, *reply, sent, turn);
+                self.take_answer(at, *reply, sent, turn);
             }
             What::Stop { now, by, message } => {
                 turn.consumed.extend(message);
-                self.happen(fact.at, Event::StopRequested { now, by }, turn);
-                self.permits.refuse_waiting(&stopping(), &mut turn.effects);
-                turn.effects.push(Effect::StopCalls);
+                self.take_stop(at, now, by, turn);
             }
             What::Guided { task, text, by, message } => {
                 turn.consumed.extend(message);
-                match task {
-                    None => self.take_guidance(fact.at, text, by, turn),
-                    Some(task) => self.take_task_guidance(fact.at, task, text, by, turn),
-                }
+                self.take_guidance(at, task, text, by, turn);
+            }
+            What::Unreadable { message } => {
+                turn.consumed.extend(message);
+                self.take_unreadable(at, turn);
             }
             What::FilesSeen { task, present, absent } => {
                 let task = self.scheduler.id(task).clone();
-                self.happen(fact.at, Event::FilesSeen { task, present, absent }, turn);
+                self.happen(at, Event::FilesSeen { task, present, absent }, turn);
             }
-            What::ProjectSeen { task, state } => self.take_project(fact.at, task, state, turn),
-            What::Unreadable { message } => {
-                turn.consumed.extend(message);
-                let message = "a message in the inbox was written by a newer version and is ignored".into();
-                self.note(fact.at, None, "unreadable_message", message, turn);
-            }
+            What::ProjectSeen { task, state } => self.take_project(at, task, state, turn),
             What::Slept { time } => {
-                let ms = time.as_millis() as u64;
-                self.happen(fact.at, Event::MachineSlept { ms }, turn);
+                self.happen(at, Event::MachineSlept { ms: time.as_millis() as u64 }, turn);
             }
             // These change how the run is driven, not what is decided.
             What::Mailed | What::Unattended => {}
-            What::Interrupt { now, by } => {
-                if now || self.interrupt.is_some() {
-                    turn.effects.push(Effect::AbortAll);
-                }
-                self.interrupt = Some(by);
-                self.let_nobody_begin();
-            }
+            What::Interrupt { now, by } => self.take_interrupt(now, by, turn),
         }
+    }
+
+    /// An attempt asks for a call to a model.
+    fn take_call(
+        &mut self,
+        at: Timestamp,
+        task: TaskIx,
+        demand: CallDemand,
+        reply: CallReply,
+        turn: &mut Turn,
+    ) {
+        if self.scheduler.is_stopping() {
+            return turn.effects.push(Effect::Answer(reply, Box::new(Err(stopping()))));
+        }
+        let Some(agent) = self.scheduler.agent_of(task) else { return };
+        let (labels, node) = (self.scheduler.labels(task), self.scheduler.node(task));
+        self.permits.ask_call(task, (node, &labels, agent), demand, reply, at, &mut turn.effects);
+        self.bound_call(task, at);
+    }
+
+    /// A person has the run stop.
+    fn take_stop(&mut self, at: Timestamp, now: bool, by: String, turn: &mut Turn) {
+        self.happen(at, Event::StopRequested { now, by }, turn);
+        self.permits.refuse_waiting(&stopping(), &mut turn.effects);
+        turn.effects.push(Effect::StopCalls);
+    }
+
+    /// This process lets go of the run; the second time, at once.
+    fn take_interrupt(&mut self, now: bool, by: String, turn: &mut Turn) {
+        if now || self.interrupt.is_some() {
+            turn.effects.push(Effect::AbortAll);
+        }
+        self.interrupt = Some(by);
+        self.withdraw_ready();
+    }
+
+    fn take_unreadable(&mut self, at: Timestamp, turn: &mut Turn) {
+        let message = "a message in the inbox was written by a newer version and is ignored".into();
+        self.note(at, None, "unreadable_message", message, turn);
     }
 
     /// What the project's runs share has changed for a task; or it could not, and the task fails.
@@ -141,7 +155,7 @@ impl Core {
     }
 
     /// Takes back what attempts wait for. Calls of those that run are still granted: they may end well in the time they have.
-    fn let_nobody_begin(&mut self) {
+    fn withdraw_ready(&mut self) {
         self.ready().into_iter().for_each(|task| self.permits.withdraw(task));
     }
 

@@ -21,64 +21,57 @@ pub fn expand(
     text: &str,
     pattern: &Pattern,
 ) -> Result<Vec<String>, Reason> {
-    let refuse = |why: &str| Err(Reason::new(Rule::Complex, format!("the pattern `{text}` {why}")));
+    let found = spelled(text, pattern).and_then(|()| named(world, folder, pattern));
+    match found {
+        Ok(paths) if paths.is_empty() => Ok(vec![text.to_owned()]),
+        Ok(paths) => Ok(paths),
+        Err(why) => Err(Reason::new(Rule::Complex, format!("the pattern `{text}` {why}"))),
+    }
+}
+
+/// Whether a pattern is looked up at all; why it is not.
+fn spelled(text: &str, pattern: &Pattern) -> Result<(), String> {
     if text.len() > LONGEST {
-        return refuse("is longer than any that is looked up; name the files");
+        return refused("is longer than any that is looked up; name the files");
     }
     match pattern.0.first() {
         Some(Piece::Literal('-' | '/')) => {
-            return refuse("may become an option or leave the folder; name the files");
+            return refused("may become an option or leave the folder; name the files");
         }
         Some(Piece::Literal(_)) => {}
         _ => {
-            return refuse(
+            return refused(
                 "begins with a wildcard, so it may become an option; put ./ before it, or quotes around it",
             );
         }
     }
     if pattern.0.contains(&Piece::Literal('\\')) {
-        return refuse("holds a backslash; name the files");
+        return refused("holds a backslash; name the files");
     }
-    if let Some(secret) = pattern_reaches_secret(pattern) {
-        return refuse(&format!("may stand for a secret file (`{secret}`); name the files"));
+    match pattern_reaches_secret(pattern) {
+        Some(secret) => Err(format!("may stand for a secret file (`{secret}`); name the files")),
+        None => Ok(()),
     }
+}
+
+/// The names that a pattern stands for, part by part.
+fn named(world: &dyn World, folder: &Path, pattern: &Pattern) -> Result<Vec<String>, String> {
     let mut paths = vec![String::new()];
     let parts = pattern.components();
     let mut wild = false;
     for (at, part) in parts.iter().enumerate() {
         if let Some(name) = part.literal() {
             if wild && name == ".." {
-                return refuse("goes up behind a wildcard; name the files");
+                return refused("goes up behind a wildcard; name the files");
             }
-            for path in &mut paths {
-                push(path, &name, at);
-            }
+            paths.iter_mut().for_each(|path| push(path, &name, at));
             continue;
         }
         wild = true;
-        let mut next = Vec::new();
-        for path in &paths {
-            let inside = folder.join(if path.is_empty() { "." } else { path });
-            let found = world.resolve(&inside, Access::Look);
-            let Place::Beneath(_) = found.place else {
-                return refuse("leads out of the root; name the files inside of it");
-            };
-            if found.kind != Kind::Folder {
-                continue;
-            }
-            let Some(names) = world.names(&inside, part) else {
-                return refuse("depends on the files that are there; name them");
-            };
-            for name in names {
-                let mut longer = path.clone();
-                push(&mut longer, &name, at);
-                next.push(longer);
-            }
+        paths = longer(world, folder, &paths, part, at)?;
+        if paths.len() > MOST {
+            return refused("stands for too many files; name fewer");
         }
-        if next.len() > MOST {
-            return refuse("stands for too many files; name fewer");
-        }
-        paths = next;
     }
     // Names behind the last wildcard are only meant where there is something.
     if parts.last().is_some_and(|part| part.literal().is_some()) {
@@ -89,13 +82,44 @@ pub fn expand(
             _ => !folders_only,
         });
     }
-    if paths.is_empty() {
-        return Ok(vec![text.to_owned()]);
-    }
     match paths.iter().any(|path| path.chars().any(char::is_control)) {
-        true => refuse("stands for a name with control characters; name the files"),
+        true => refused("stands for a name with control characters; name the files"),
         false => Ok(paths),
     }
+}
+
+/// Each path with each name of its folder that is of a part with wildcards.
+fn longer(
+    world: &dyn World,
+    folder: &Path,
+    paths: &[String],
+    part: &Pattern,
+    at: usize,
+) -> Result<Vec<String>, String> {
+    let mut next = Vec::new();
+    for path in paths {
+        let inside = folder.join(if path.is_empty() { "." } else { path });
+        let found = world.resolve(&inside, Access::Look);
+        let Place::Beneath(_) = found.place else {
+            return refused("leads out of the root; name the files inside of it");
+        };
+        if found.kind != Kind::Folder {
+            continue;
+        }
+        let Some(names) = world.names(&inside, part) else {
+            return refused("depends on the files that are there; name them");
+        };
+        for name in names {
+            let mut longer = path.clone();
+            push(&mut longer, &name, at);
+            next.push(longer);
+        }
+    }
+    Ok(next)
+}
+
+fn refused<T>(why: &str) -> Result<T, String> {
+    Err(why.to_owned())
 }
 
 fn push(path: &mut String, name: &str, at: usize) {

@@ -40,82 +40,100 @@ pub fn refine<'a>(found: &Arguments<'a>, uses: &mut Uses<'a>) {
 /// Reads a program; the error says what is refused.
 fn check(program: &str) -> Result<(), String> {
     let chars: Vec<char> = program.chars().collect();
-    let (mut at, mut before, mut printing) = (0, Before::Start, false);
-    while at < chars.len() {
-        let c = chars[at];
+    let mut reader = Reader { chars: &chars, at: 0, before: Before::Start, printing: false };
+    while let Some(c) = reader.chars.get(reader.at) {
+        reader.take(*c)?;
+    }
+    Ok(())
+}
+
+/// A program, and how far it is read.
+struct Reader<'p> {
+    chars: &'p [char],
+    at: usize,
+    before: Before,
+    /// Inside of a statement that prints: there, `>` writes a file.
+    printing: bool,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, c: char) -> Result<(), String> {
         match c {
-            ' ' | '\t' => at += 1,
-            '\n' => {
-                // After a comma or an operator, what is printed goes on in the next line.
-                before = Before::Operator;
-                at += 1;
-            }
+            ' ' | '\t' => self.at += 1,
+            // After a comma or an operator, what is printed goes on in the next line.
+            '\n' => self.pass(1, Before::Operator),
             ';' | '{' | '}' => {
-                printing = false;
-                before = Before::Operator;
-                at += 1;
+                self.printing = false;
+                self.pass(1, Before::Operator);
             }
-            '#' => at += chars[at..].iter().take_while(|c| **c != '\n').count(),
+            '#' => self.at += self.length(|c| c != '\n'),
             '"' => {
-                at = string_end(&chars, at)?;
-                before = Before::Operand;
+                self.at = string_end(self.chars, self.at)?;
+                self.before = Before::Operand;
             }
-            '/' => match before {
-                Before::Operand => {
-                    at += 1;
-                    before = Before::Operator;
-                }
-                Before::Start | Before::Operator => {
-                    at = expression_end(&chars, at)?;
-                    before = Before::Operand;
-                }
-                Before::Unclear => {
-                    return Err("has a `/` that is a division to some readers and begins a pattern to others; put it in parentheses another way".to_owned());
-                }
-            },
-            '|' if chars.get(at + 1) == Some(&'|') && chars.get(at + 2) != Some(&'&') => {
-                at += 2;
-                before = Before::Operator;
-            }
+            '/' => self.slash()?,
+            '|' if self.next(1) == Some('|') && self.next(2) != Some('&') => self.pass(2, Before::Operator),
             '|' => return Err("runs a program through `|`".to_owned()),
-            '>' if printing => return Err("writes a file with `>`".to_owned()),
+            '>' if self.printing => return Err("writes a file with `>`".to_owned()),
             '@' => return Err("calls or loads what is only known when it runs (`@`)".to_owned()),
             '\\' => return Err("has a backslash outside of texts and patterns".to_owned()),
             '\'' | '`' => return Err(format!("has `{c}`, which is nothing in awk")),
-            ')' | ']' => {
-                before = if c == ')' { Before::Unclear } else { Before::Operand };
-                at += 1;
-            }
-            '+' | '-' if chars.get(at + 1) == Some(&c) => {
-                before = Before::Unclear;
-                at += 2;
-            }
-            c if c.is_ascii_alphabetic() || c == '_' => {
-                let word: String =
-                    chars[at..].iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '_').collect();
-                at += word.len();
-                if REACHING.contains(&word.as_str()) {
-                    return Err(format!("uses `{word}`, which reaches out of the program"));
-                }
-                printing |= matches!(word.as_str(), "print" | "printf");
-                before = match word.as_str() {
-                    word if UNCLEAR.contains(&word) => Before::Unclear,
-                    word if BEFORE_OPERAND.contains(&word) => Before::Operator,
-                    _ => Before::Operand,
-                };
-            }
+            ')' => self.pass(1, Before::Unclear),
+            ']' => self.pass(1, Before::Operand),
+            '+' | '-' if self.next(1) == Some(c) => self.pass(2, Before::Unclear),
+            c if c.is_ascii_alphabetic() || c == '_' => self.word()?,
             c if c.is_ascii_digit() || c == '.' => {
-                at += chars[at..].iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '.').count();
-                before = Before::Operand;
+                self.pass(self.length(|c| c.is_ascii_alphanumeric() || c == '.'), Before::Operand);
             }
-            c if c.is_ascii_punctuation() => {
-                before = Before::Operator;
-                at += 1;
-            }
+            c if c.is_ascii_punctuation() => self.pass(1, Before::Operator),
             c => return Err(format!("has `{c}` outside of texts and patterns")),
         }
+        Ok(())
     }
-    Ok(())
+
+    fn pass(&mut self, count: usize, before: Before) {
+        self.at += count;
+        self.before = before;
+    }
+
+    fn next(&self, count: usize) -> Option<char> {
+        self.chars.get(self.at + count).copied()
+    }
+
+    /// How many of the next characters are such.
+    fn length(&self, is_such: impl Fn(char) -> bool) -> usize {
+        self.chars[self.at..].iter().take_while(|c| is_such(**c)).count()
+    }
+
+    fn slash(&mut self) -> Result<(), String> {
+        match self.before {
+            Before::Operand => self.pass(1, Before::Operator),
+            Before::Start | Before::Operator => {
+                self.at = expression_end(self.chars, self.at)?;
+                self.before = Before::Operand;
+            }
+            Before::Unclear => {
+                return Err("has a `/` that is a division to some readers and begins a pattern to others; put it in parentheses another way".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn word(&mut self) -> Result<(), String> {
+        let length = self.length(|c| c.is_ascii_alphanumeric() || c == '_');
+        let word: String = self.chars[self.at..self.at + length].iter().collect();
+        if REACHING.contains(&word.as_str()) {
+            return Err(format!("uses `{word}`, which reaches out of the program"));
+        }
+        self.printing |= matches!(word.as_str(), "print" | "printf");
+        let before = match word.as_str() {
+            word if UNCLEAR.contains(&word) => Before::Unclear,
+            word if BEFORE_OPERAND.contains(&word) => Before::Operator,
+            _ => Before::Operand,
+        };
+        self.pass(length, before);
+        Ok(())
+    }
 }
 
 /// What stands before a slash.
