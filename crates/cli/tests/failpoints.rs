@@ -20,6 +20,7 @@ mod extent;
 mod handovers;
 mod judge;
 mod leftovers;
+mod proofs;
 mod scenarios;
 mod tally;
 mod troubles;
@@ -111,7 +112,8 @@ fn at_once<T: Sync>(work: &[T], perform: impl Fn(&T, &mut Tally) + Sync) -> Tall
 
 /// What people do to runs, and what becomes of them.
 fn of_commands() -> Vec<fn() -> Scenario> {
-    [commands::all(), troubles::all(), copies::all(), leftovers::all(), handovers::all()].concat()
+    [commands::all(), troubles::all(), copies::all(), leftovers::all(), handovers::all(), proofs::all()]
+        .concat()
 }
 
 /// The scenarios that are played.
