@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -9,10 +10,11 @@ import time
 import urllib.request
 
 PACKAGE = "@restatedev/restate-server@1.7"
+CONFIGURATION = pathlib.Path(__file__).parents[2] / "crates/cli/src/cluster/server.toml"
 
 
 class Missing(Exception):
-    """The server cannot be had here."""
+    """The server cannot be started on this machine."""
 
 
 def free_ports(count):
@@ -63,8 +65,8 @@ class Server:
         self.address = f"restate://127.0.0.1:{self.ingress}?admin={self.admin}"
         self.config = os.path.join(self.folder, "server.toml")
         with open(self.config, "w") as file:
-            file.write(CONFIGURATION.format(
-                folder=json.dumps(os.path.join(self.folder, "data")), node=node, ingress=self.ingress,
+            file.write(CONFIGURATION.read_text().format(
+                name="trial", folder=json.dumps(os.path.join(self.folder, "data")), node=node, ingress=self.ingress,
                 admin=self.admin, keep_alive=keep_alive))
         self.process = None
         self.program = program()
@@ -102,33 +104,3 @@ class Server:
             f"http://127.0.0.1:{self.admin}/query", data=json.dumps({"query": sql}).encode(),
             headers={"content-type": "application/json", "accept": "application/json"})
         return json.load(urllib.request.urlopen(request, timeout=20))["rows"]
-
-
-CONFIGURATION = """node-name = "trial"
-cluster-name = "convoke-trial"
-base-dir = {folder}
-listen-mode = "tcp"
-bind-ip = "127.0.0.1"
-bind-port = {node}
-advertised-host = "127.0.0.1"
-disable-telemetry = true
-default-num-partitions = 4
-rocksdb-total-memory-size = "256 MiB"
-log-format = "compact"
-log-disable-ansi-codes = true
-[default-retry-policy]
-initial-interval = "50ms"
-exponentiation-factor = 2.0
-max-interval = "5s"
-max-attempts = "unlimited"
-[ingress]
-bind-port = {ingress}
-[admin]
-bind-port = {admin}
-disable-web-ui = true
-[worker.invoker]
-eager-state-size-limit = "4 KiB"
-concurrent-invocations-limit = 20000
-http2-keep-alive-interval = "{keep_alive}"
-http2-keep-alive-timeout = "{keep_alive}"
-"""

@@ -42,7 +42,7 @@ impl CommandFailure {
     }
 
     /// The message of an error and of everything below it.
-    fn from_error(exit: Exit, error: &dyn Error) -> CommandFailure {
+    pub fn from_error(exit: Exit, error: &dyn Error) -> CommandFailure {
         let mut failure = CommandFailure::new(exit, error.to_string());
         let mut below = error.source();
         while let Some(cause) = below {

@@ -54,11 +54,37 @@ fn a_command_that_does_not_work_with_a_cluster_is_refused_by_name_before_the_clu
         &["work"],
         &["project"],
         &["workspaces"],
+        &["top"],
+        &["follow"],
+        &["knowledge", "ask"],
     ] {
         let said = world.convoke(&[words, &["--state", NOBODY]].concat());
         assert_eq!(said.code, Some(2), "{said}");
         let name = format!("`convoke {}` does not work with a cluster yet", words[0]);
         assert!(said.stderr.contains(&name), "{said}");
+    }
+}
+
+#[test]
+fn a_flag_that_does_not_work_with_a_cluster_is_refused_by_name_before_the_cluster_is_asked() {
+    let world = World::with_workflow(WORKFLOW);
+    for (words, name) in [
+        (&["run", "w.yaml", "--reuse", "x"][..], "run --reuse"),
+        (&["run", "w.yaml", "--record", "d"], "run --record"),
+        (&["run", "w.yaml", "--share"], "run --share"),
+        (&["goal", "g", "--web"], "goal --web"),
+        (&["goal", "g", "--interactive"], "goal --interactive"),
+        (&["resume", "x", "--retry", "a"], "resume --retry"),
+        (&["resume", "x", "--accept-changes"], "resume --accept-changes"),
+        (&["resume", "x", "--max-tasks", "5"], "resume with other bounds"),
+        (&["answer", "x", "g", "y", "--resume", "--share"], "answer --share"),
+    ] {
+        let said = world.convoke(&[words, &["--state", NOBODY]].concat());
+        assert_eq!(said.code, Some(2), "{said}");
+        assert!(
+            said.stderr.contains(&format!("`convoke {name}` does not work with a cluster yet")),
+            "{said}"
+        );
     }
 }
 

@@ -10,9 +10,14 @@ use crate::wire::{Begin, ClusterFact, Delivery, Head, Identity, Listed, Reopen, 
 use convoke_journal::Message;
 use convoke_model::{Digest, JsonText, RunId, RunStatus, Stamped, Timestamp};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// How long a turn is waited for: a worker that is starting may fold a long run first.
 const TURN: Duration = Duration::from_secs(60);
+/// How long the begin of a run is tried where no server answers: one that was started anew answers by then.
+const BEGIN: Duration = Duration::from_secs(12);
+/// Between two of these tries.
+const PAUSE: Duration = Duration::from_millis(500);
 /// How long the first question may take.
 const GREETING: Duration = Duration::from_secs(10);
 
@@ -47,17 +52,18 @@ impl Client {
         self.ingress.ask("ConvokeDirectory/all/list", READ).await
     }
 
-    /// Begins a run.
+    /// Begins a run. A cluster that has begun it already begins it no second time, so that this can be tried again.
     pub async fn begin(&self, run: &RunId, begin: &Begin) -> Result<(), ClusterError> {
         let size = begin.plan.as_str().len() + begin.started.as_str().len();
         if size > LARGEST {
             return Err(ClusterError::TooLarge { is: size >> 20, most: LARGEST >> 20 });
         }
-        let _: Head = self.ingress.call(&format!("ConvokeRun/{run}/begin"), begin, Some(TURN)).await?;
+        let path = format!("ConvokeRun/{run}/begin");
+        let _: Head = until_there(|| self.ingress.call(&path, begin, Some(TURN))).await?;
         Ok(())
     }
 
-    /// Has a run that has come to rest go on; whether it does.
+    /// Resumes a run that has stopped; whether it goes on.
     pub async fn reopen(&self, run: &RunId, reopen: &Reopen) -> Result<bool, ClusterError> {
         let head: Head = self.ingress.call(&format!("ConvokeRun/{run}/reopen"), reopen, Some(TURN)).await?;
         Ok(head.is_live())
@@ -152,5 +158,60 @@ impl Tail {
         }
         (self.turns, self.hash) = (head.turns, hash);
         Ok((events, head.status))
+    }
+}
+
+/// Asks again while no server answers, for as long as the begin of a run may take.
+async fn until_there<T, F>(ask: impl Fn() -> F) -> Result<T, ClusterError>
+where
+    F: Future<Output = Result<T, ClusterError>>,
+{
+    let begun = Instant::now();
+    loop {
+        match ask().await {
+            Err(ClusterError::Away { .. }) if begun.elapsed() < BEGIN => tokio::time::sleep(PAUSE).await,
+            answer => return answer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn away() -> ClusterError {
+        ClusterError::Away { address: "restate://h:1".into(), why: "Connection refused".into() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_comes_back_is_asked_again() {
+        let asked = Cell::new(0);
+        let answer = until_there(|| {
+            asked.set(asked.get() + 1);
+            std::future::ready(if asked.get() < 20 { Err(away()) } else { Ok(asked.get()) })
+        });
+        assert_eq!(answer.await.unwrap(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_stays_away_is_given_up_after_ten_to_fifteen_seconds() {
+        let begun = Instant::now();
+        let answer: Result<(), _> = until_there(|| std::future::ready(Err(away()))).await;
+        assert!(matches!(answer, Err(ClusterError::Away { .. })));
+        let took = begun.elapsed().as_secs();
+        assert!((10..=15).contains(&took), "{took} s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_server_refuses_is_not_asked_again() {
+        let asked = Cell::new(0);
+        let answer: Result<(), _> = until_there(|| {
+            asked.set(asked.get() + 1);
+            std::future::ready(Err(ClusterError::Unreadable("x".into())))
+        })
+        .await;
+        assert!(answer.is_err());
+        assert_eq!(asked.get(), 1);
     }
 }

@@ -26,11 +26,11 @@ pub enum ClusterError {
         why: String,
     },
     /// Its words make no sense here.
-    #[error("the cluster says something that this version of convoke cannot read: {0}")]
+    #[error("this version of convoke cannot read an answer of the cluster: {0}")]
     Unreadable(String),
     /// A run is kept in a form that this version does not know.
     #[error(
-        "run `{run}` is kept in form {found}, and this version of convoke knows form {known}; a newer worker goes on with it"
+        "run `{run}` is stored in format {found}, and this version of convoke knows format {known}; a newer worker continues it"
     )]
     Newer {
         /// The run.
@@ -44,7 +44,7 @@ pub enum ClusterError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The history is not what its head says.
-    #[error("the events of run `{0}` are not those that its head names")]
+    #[error("the events of run `{0}` do not match the hash of its head")]
     Torn(String),
     /// A plan or its inputs do not fit.
     #[error("the plan and its inputs have {is} MiB, and a run on a cluster begins with {most} MiB at most")]
@@ -55,10 +55,10 @@ pub enum ClusterError {
         most: usize,
     },
     /// A key is none.
-    #[error("`{0}` is no public key of a cluster's requests; such a key begins with `publickeyv1_`")]
+    #[error("`{0}` is not a public key of a cluster; such a key begins with `publickeyv1_`")]
     Key(String),
     /// A port or a file could not be used.
-    #[error("{0}: {1}")]
+    #[error("{0}")]
     Io(String, #[source] std::io::Error),
 }
 

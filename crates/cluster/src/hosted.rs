@@ -79,7 +79,7 @@ impl Hosted {
         Hosted::taken_up(run, past, Head::default(), Start::Fresh(Box::new(started)), owned, begin.at, load)
     }
 
-    /// A run that has come to rest and goes on.
+    /// A run that has stopped and is resumed.
     pub fn reopen(
         run: RunId,
         past: Past,
@@ -211,6 +211,10 @@ impl Hosted {
                 Some(task) => What::Turned { task, attempt, record: *record, written: unheard() },
                 None => return Taken::Nothing,
             },
+            Said::Proof { task, attempt, told } => match self.live(&task, attempt) {
+                Some(task) => What::Proof { task, attempt, told, written: unheard() },
+                None => return Taken::Nothing,
+            },
             Said::ToolsSettled { task, attempt, allowed } => match self.live(&task, attempt) {
                 Some(task) => What::ToolsSettled { task, attempt, allowed, written: unheard() },
                 None => return Taken::Nothing,
@@ -265,6 +269,9 @@ impl Hosted {
             Effect::Launch(task, mut assignment, terms) => {
                 if let Work::Script(call) = &mut assignment.work {
                     call.survival = None; // a plan that asks for it is refused before it begins
+                }
+                if let Some(proof) = &mut assignment.proof {
+                    proof.baseline = None; // another attempt may have seen the files of another machine
                 }
                 let name = self.name(task);
                 let launch = Launch {
@@ -360,7 +367,7 @@ impl Hosted {
         self.book.calls = calls.into_iter().filter(is_open).collect();
     }
 
-    /// How the run stands after a turn; where it comes to rest before its end, that is an event.
+    /// How the run stands after a turn; where it stops before its end, that is an event.
     fn rest(&mut self, now: Timestamp, events: &mut Vec<Stamped>) -> RunStatus {
         if let Some(finished) = self.core.scheduler.finished() {
             return finished.status;

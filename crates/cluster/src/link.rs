@@ -12,7 +12,7 @@ use convoke_agent::{Admission, Admitted, CallDemand, CallPermit, Report, Sink, T
 use convoke_engine::stopping;
 use convoke_govern::Outcome;
 use convoke_handover::Permission;
-use convoke_model::{Assignment, Class, Digest, Failure, JsonText, RunId, TaskId, Usage, reason};
+use convoke_model::{Assignment, Class, Digest, Failure, JsonText, ProofTold, RunId, TaskId, Usage, reason};
 use futures::future::BoxFuture;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -96,7 +96,7 @@ impl AttemptLink {
 
     /// Whether a call need not be asked for; `Some(true)` if a permit is held for it all the same.
     fn is_ready(&self, call: &CallDemand) -> Option<bool> {
-        match &mut *self.calls.lock().expect("no code panics while it holds the lock") {
+        match &mut *self.calls.lock().expect("a panic poisoned this lock") {
             TermsOfCalls::Free => Some(false),
             TermsOfCalls::Asked(first) => match first.take() {
                 Some(model) if model == call.model => Some(true),
@@ -210,6 +210,11 @@ impl TurnLog for AttemptLink {
     fn settle_tools(&self, allowed: Vec<String>) -> BoxFuture<'_, Result<(), Failure>> {
         let (task, attempt) = (self.task.clone(), self.attempt);
         self.write(Said::ToolsSettled { task, attempt, allowed })
+    }
+
+    fn prove(&self, told: ProofTold) -> BoxFuture<'_, Result<(), Failure>> {
+        let (task, attempt) = (self.task.clone(), self.attempt);
+        self.write(Said::Proof { task, attempt, told: Box::new(told) })
     }
 
     fn recall(&self, digest: Digest) -> BoxFuture<'_, Option<JsonText>> {

@@ -11,7 +11,7 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:9080")]
     pub listen: SocketAddr,
     /// The URL under which they reach it, if that is another: of a balancer in front of several workers, say
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = url)]
     pub advertise: Option<String>,
     /// Where other workers reach this one; also `GET /health`
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
@@ -52,4 +52,13 @@ pub struct ClusterDevArgs {
     /// The most attempts at once [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub at_once: Option<u32>,
+}
+
+/// An address that servers can call.
+fn url(given: &str) -> Result<String, String> {
+    let refused = "expected http://HOST:PORT or https://HOST:PORT";
+    match given.parse::<reqwest::Url>() {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(given.to_owned()),
+        _ => Err(refused.to_owned()),
+    }
 }

@@ -3,10 +3,10 @@
 use super::{cache, serving};
 use crate::args::{ClusterDevArgs, WorkerArgs};
 use crate::console::Console;
+use crate::driving::Signals;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_cluster::{Address, Client};
-use convoke_journal::write_private;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 /// The package of the server, and its version.
 const PACKAGE: &str = "@restatedev/restate-server@1.7";
+/// The server's configuration, which trials of the cluster use as well.
+const CONFIGURATION: &str = include_str!("server.toml");
 /// How long the server may take to start.
 const STARTS: Duration = Duration::from_secs(30);
 
@@ -28,11 +30,16 @@ pub fn run(console: &Console, args: &ClusterDevArgs) -> Result<Exit, CommandFail
         Some(folder) => std::path::absolute(folder)?,
         None => cache()?.join("cluster-dev"),
     };
-    fs::create_dir_all(&data)?;
+    let unusable = |error: std::io::Error| {
+        CommandFailure::new(Exit::State, format!("the folder `{}` cannot be used: {error}", data.display()))
+            .hint("name another folder: --data DIR")
+    };
+    fs::create_dir_all(&data).map_err(unusable)?;
     let ports = Ports::from(args.port);
     let config = data.join("server.toml");
-    write_private(&config, ports.configuration(&data).as_bytes())?;
-    let mut server = Server::start(&server, &config, &data)?;
+    fs::write(&config, ports.configuration(&data)).map_err(unusable)?;
+    let log = fs::File::create(data.join("log")).map_err(unusable)?;
+    let mut server = Server::start(&server, &config, log)?;
     let address: Address = format!("restate://127.0.0.1:{}?admin={}", ports.ingress, ports.admin)
         .parse()
         .map_err(|error| CommandFailure::new(Exit::Usage, format!("{error}")))?;
@@ -48,7 +55,14 @@ pub fn run(console: &Console, args: &ClusterDevArgs) -> Result<Exit, CommandFail
     };
     let runtime = super::runtime()?;
     let ended = runtime.block_on(async {
-        server.is_up(&address).await?;
+        let mut signals = Signals::listen().map_err(|error| {
+            CommandFailure::new(Exit::Failed, format!("cannot listen to signals: {error}"))
+        })?;
+        tokio::select! {
+            up = server.is_up(&address) => up?,
+            signal = signals.next() => return Ok(signal.exit()),
+        }
+        drop(signals);
         console.hint(&format!(
             "convoke run FILE --state 'restate://127.0.0.1:{}?admin={}'",
             ports.ingress, ports.admin
@@ -74,38 +88,17 @@ impl Ports {
     }
 
     fn configuration(&self, data: &Path) -> String {
-        let folder = toml::Value::String(data.join("data").display().to_string());
         let Ports { ingress, admin, node, .. } = self;
-        format!(
-            r#"node-name = "dev"
-cluster-name = "convoke-dev"
-base-dir = {folder}
-listen-mode = "tcp"
-bind-ip = "127.0.0.1"
-bind-port = {node}
-advertised-host = "127.0.0.1"
-disable-telemetry = true
-default-num-partitions = 4
-rocksdb-total-memory-size = "256 MiB"
-log-format = "compact"
-log-disable-ansi-codes = true
-[default-retry-policy]
-initial-interval = "50ms"
-exponentiation-factor = 2.0
-max-interval = "5s"
-max-attempts = "unlimited"
-[ingress]
-bind-port = {ingress}
-[admin]
-bind-port = {admin}
-disable-web-ui = true
-[worker.invoker]
-eager-state-size-limit = "4 KiB"
-concurrent-invocations-limit = 20000
-http2-keep-alive-interval = "5s"
-http2-keep-alive-timeout = "5s"
-"#
-        )
+        let folder = toml::Value::String(data.join("data").display().to_string());
+        let filled = [
+            ("{name}", "dev".to_owned()),
+            ("{keep_alive}", "5s".to_owned()),
+            ("{node}", node.to_string()),
+            ("{ingress}", ingress.to_string()),
+            ("{admin}", admin.to_string()),
+            ("{folder}", folder.to_string()), // last: a folder may have braces in its name
+        ];
+        filled.iter().fold(CONFIGURATION.to_owned(), |text, (name, value)| text.replace(name, value))
     }
 }
 
@@ -113,8 +106,7 @@ http2-keep-alive-timeout = "5s"
 struct Server(Child);
 
 impl Server {
-    fn start(program: &Path, config: &Path, data: &Path) -> Result<Server, CommandFailure> {
-        let log = fs::File::create(data.join("log"))?;
+    fn start(program: &Path, config: &Path, log: fs::File) -> Result<Server, CommandFailure> {
         let child = Command::new(program)
             .arg("--config-file")
             .arg(config)
@@ -202,4 +194,19 @@ fn found_in(folder: &Path) -> Option<PathBuf> {
         // The package without a platform in its name holds a script.
         program.parent().and_then(Path::parent).is_some_and(|of| !of.ends_with("restate-server"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_is_complete_whatever_the_folder_is_called() {
+        let text = Ports::from(8000).configuration(Path::new("/tmp/a \"{node}\" b"));
+        let read: toml::Table = text.parse().expect("it is TOML");
+        assert_eq!(read["base-dir"].as_str(), Some("/tmp/a \"{node}\" b/data"));
+        assert_eq!(read["node-name"].as_str(), Some("dev"));
+        assert_eq!(read["bind-port"].as_integer(), Some(8002));
+        assert_eq!(read["admin"]["bind-port"].as_integer(), Some(8001));
+    }
 }

@@ -55,7 +55,7 @@ impl Mirror {
         copies.buffer_unordered(AT_ONCE).try_collect().await
     }
 
-    /// A run that has come to rest changes no more until it stands otherwise.
+    /// A run that has stopped does not change until its status does.
     fn is_whole(&self, line: &Listed) -> bool {
         let known = Remote::read(&self.state, &line.run);
         line.status.is_end() && known.is_some_and(|remote| remote.status == Some(line.status))
@@ -75,11 +75,16 @@ impl Mirror {
         Ok(())
     }
 
-    /// Erases the runs from the cluster whose copies are gone. One that goes on stays.
-    pub async fn erase_removed(&self) {
-        let Ok(all) = self.client.list().await else { return };
-        for line in all.into_iter().filter(|line| !self.state.run_dir(&line.run).exists()) {
-            self.client.erase(&line.run).await.ok();
+    /// The runs of which there are copies.
+    pub fn copied(&self) -> Result<Vec<RunId>, CommandFailure> {
+        Ok(self.state.runs()?)
+    }
+
+    /// Erases those of these runs from the cluster whose copies are gone: a run that began meanwhile has none yet. One that goes on
+    /// stays.
+    pub async fn erase_removed(&self, copied: &[RunId]) {
+        for run in copied.iter().filter(|run| !self.state.run_dir(run).exists()) {
+            self.client.erase(run).await.ok();
         }
     }
 }
@@ -206,7 +211,7 @@ impl Keeper {
     /// Ends, after a last look.
     pub fn stop(&self) {
         self.over.store(true, Ordering::Relaxed);
-        let thread = self.thread.lock().expect("no code panics while it holds the lock").take();
+        let thread = self.thread.lock().expect("a panic poisoned this lock").take();
         thread.and_then(|thread| thread.join().ok());
     }
 }

@@ -39,8 +39,8 @@ struct Entered {
 /// A command at work with a cluster.
 pub struct Session {
     keeper: Option<Keeper>,
-    /// Runs that are erased from the cluster if the command has removed their copies.
-    erases: Option<Mirror>,
+    /// The runs of which there were copies: those whose copies the command has removed are erased from the cluster.
+    erases: Option<(Mirror, Vec<RunId>)>,
 }
 
 impl Session {
@@ -51,10 +51,10 @@ impl Session {
         if let Some(keeper) = &self.keeper {
             keeper.stop();
         }
-        if let (true, Some(mirror)) = (well, &self.erases)
+        if let (true, Some((mirror, copied))) = (well, &self.erases)
             && let Ok(network) = network()
         {
-            network.block_on(mirror.erase_removed());
+            network.block_on(mirror.erase_removed(copied));
         }
     }
 }
@@ -64,7 +64,7 @@ pub fn enter(command: &Command, console: &Console) -> Result<(Console, Session),
     let Some(address) = &console.config.cluster else { return Ok((console.clone(), Session::NONE)) };
     let scope = match scope::of(command) {
         Scope::Nothing => return Ok((console.clone(), Session::NONE)),
-        Scope::Refused(name) => return Err(not_yet(name)),
+        Scope::Refused(name) => return Err(not_yet(&name)),
         scope => scope,
     };
     let address: Address =
@@ -78,7 +78,10 @@ pub fn enter(command: &Command, console: &Console) -> Result<(Console, Session),
     let mut console = console.clone();
     console.config.state_dir = folder;
     let keeper = network.block_on(scope.prepare(&mirror))?.map(|run| Keeper::start(mirror.clone(), run));
-    let erases = matches!(command, Command::Prune(args) if !args.dry_run).then_some(mirror);
+    let erases = match command {
+        Command::Prune(args) if !args.dry_run => Some((mirror.clone(), mirror.copied()?)),
+        _ => None,
+    };
     Ok((console, Session { keeper, erases }))
 }
 
@@ -156,12 +159,7 @@ fn unreachable(error: ClusterError, address: &Address) -> CommandFailure {
 
 impl From<ClusterError> for CommandFailure {
     fn from(error: ClusterError) -> CommandFailure {
-        let mut failure = CommandFailure::new(Exit::State, error.to_string());
-        let mut below = std::error::Error::source(&error);
-        while let Some(cause) = below {
-            failure.causes.push(cause.to_string());
-            below = cause.source();
-        }
-        failure
+        let exit = if matches!(error, ClusterError::Key(_)) { Exit::Usage } else { Exit::State };
+        CommandFailure::from_error(exit, &error)
     }
 }

@@ -11,8 +11,8 @@ use convoke_model::RunId;
 pub enum Scope {
     /// It does not look at runs.
     Nothing,
-    /// It does not work with a cluster.
-    Refused(&'static str),
+    /// It, or a flag of it, does not work with a cluster.
+    Refused(String),
     /// It makes a run of its own.
     New,
     /// Every run.
@@ -26,8 +26,11 @@ pub enum Scope {
 /// What a command needs.
 pub fn of(command: &Command) -> Scope {
     let named = |name: &String| Scope::Named(vec![name.clone()]);
+    let refused = |name: &str| Scope::Refused(name.to_owned());
+    if let Some(flag) = refused_flag(command) {
+        return Scope::Refused(flag);
+    }
     match command {
-        Command::Run(args) if args.dry_run || args.print_manifest => Scope::New,
         Command::Run(_) | Command::Goal(_) => Scope::New,
         Command::Resume(args) => args.run.as_ref().map_or(Scope::All, named),
         Command::Attach(args) => Scope::Followed(args.run.clone()),
@@ -43,21 +46,67 @@ pub fn of(command: &Command) -> Scope {
         Command::Verify(args) if args.all => Scope::All,
         Command::Verify(args) => args.run.as_ref().map_or(Scope::All, named),
         Command::Runs(_) | Command::Prune(_) => Scope::All,
-        Command::Fork(_) => Scope::Refused("fork"),
-        Command::Serve(_) => Scope::Refused("serve"),
-        Command::Capacity(_) => Scope::Refused("capacity"),
-        Command::Instances(_) => Scope::Refused("instances"),
-        Command::Project(_) => Scope::Refused("project"),
-        Command::Workspaces(_) => Scope::Refused("workspaces"),
-        Command::Repair(_) => Scope::Refused("repair"),
-        Command::Follow(_) => Scope::Refused("follow"),
-        Command::Metrics(_) => Scope::Refused("metrics"),
-        Command::Import(_) => Scope::Refused("import"),
-        Command::Work(_) => Scope::Refused("work"),
-        Command::Top => Scope::Refused("top"),
-        Command::Knowledge(_) => Scope::Refused("knowledge"),
-        _ => Scope::Nothing,
+        Command::Fork(_) => refused("fork"),
+        Command::Serve(_) => refused("serve"),
+        Command::Capacity(_) => refused("capacity"),
+        Command::Instances(_) => refused("instances"),
+        Command::Project(_) => refused("project"),
+        Command::Workspaces(_) => refused("workspaces"),
+        Command::Repair(_) => refused("repair"),
+        Command::Follow(_) => refused("follow"),
+        Command::Metrics(_) => refused("metrics"),
+        Command::Import(_) => refused("import"),
+        Command::Work(_) => refused("work"),
+        Command::Top => refused("top"),
+        #[cfg(feature = "knowledge")]
+        Command::Knowledge(_) => refused("knowledge"),
+        #[cfg(feature = "knowledge")]
+        Command::Org(_) => Scope::Nothing,
+        // These look at files of this machine, or are of the cluster themselves.
+        Command::Check(_)
+        | Command::Plan(_)
+        | Command::Presets(_)
+        | Command::Schema(_)
+        | Command::Worker(_)
+        | Command::Cluster(_)
+        | Command::Test(_)
+        | Command::Doctor(_)
+        | Command::Prices(_)
+        | Command::Policy(_)
+        | Command::Trust(_)
+        | Command::Secrets(_)
+        | Command::Config(_)
+        | Command::Completions(_)
+        | Command::Complete(_)
+        | Command::Man(_) => Scope::Nothing,
     }
+}
+
+/// The flag with which a command does not work with a cluster, behind the command's name.
+fn refused_flag(command: &Command) -> Option<String> {
+    let flags = command.run_flags()?;
+    let (name, own) = match command {
+        Command::Run(args) => ("run", vec![(args.reuse.is_some(), "--reuse")]),
+        Command::Goal(args) => ("goal", vec![(args.interactive, "--interactive")]),
+        Command::Resume(args) => (
+            "resume",
+            vec![
+                (!args.retry.is_empty(), "--retry"),
+                (args.accept_changes, "--accept-changes"),
+                (args.bounds.is_stated(), "with other bounds"),
+            ],
+        ),
+        Command::Answer(_) => ("answer", Vec::new()),
+        _ => return None,
+    };
+    let of_all = [
+        (flags.record.is_some(), "--record"),
+        (flags.replay.is_some(), "--replay"),
+        (flags.share, "--share"),
+        (flags.web, "--web"),
+    ];
+    let mut all = own.into_iter().chain(of_all);
+    all.find(|(given, _)| *given).map(|(_, flag)| format!("{name} {flag}"))
 }
 
 impl Scope {

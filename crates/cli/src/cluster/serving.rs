@@ -6,7 +6,7 @@ use crate::driving::{Host, Signal, Signals};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::view::format::plural;
-use convoke_cluster::{Address, Worker, WorkerOptions};
+use convoke_cluster::{Address, Listening, Worker, WorkerOptions};
 use std::pin::pin;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,7 @@ const AT_ONCE: u32 = 64;
 /// Serves the cluster until it is told to leave.
 pub fn worker(console: &Console, args: &WorkerArgs) -> Result<Exit, CommandFailure> {
     let Some(address) = &console.config.cluster else {
-        return Err(CommandFailure::new(Exit::Usage, "which cluster this worker is for is not said")
+        return Err(CommandFailure::new(Exit::Usage, "a worker needs the address of its cluster")
             .hint("convoke worker --state restate://HOST:PORT"));
     };
     let address: Address =
@@ -34,31 +34,13 @@ pub async fn serve(
     let unusable = |error: std::io::Error| CommandFailure::new(Exit::State, format!("cannot work: {error}"));
     let mut signals = Signals::listen().map_err(unusable)?;
     let host = Host::of_this_process(&console.config.sandbox, &console.config.rulebook).map_err(unusable)?;
-    let options = WorkerOptions {
-        listen: args.listen,
-        advertise: args.advertise.clone(),
-        peers: args.peers,
-        advertise_peers: args.advertise_peers.clone(),
-        slots: args.at_once.unwrap_or(AT_ONCE) as usize,
-        identity_keys: args.identity_keys.clone(),
-    };
-    let (worker, mut remarks) = Worker::open(address.clone(), options, host).await?;
+    let (worker, mut remarks) = Worker::open(address.clone(), options(args), host).await?;
     let listening = worker.listening().clone();
     let attempts = worker.attempts();
     let registering = worker.register(false);
     let at_once = CancellationToken::new();
     let mut serving = pin!(worker.serve(leave.clone(), at_once.clone()));
-    console.say(&format!(
-        "worker of {address}: serves {}, other workers reach it at {}",
-        listening.url, listening.peers
-    ));
-    if args.no_register {
-        console.data(&format!(
-            "curl -X POST {}/deployments --json '{{\"uri\": \"{}\"}}'",
-            address.admin(),
-            listening.url
-        ))?;
-    }
+    introduce(console, args, &address, &listening)?;
     let mut registering =
         pin!(async move { if args.no_register { std::future::pending().await } else { registering.await } });
     let (mut registered, mut first) = (false, None);
@@ -68,7 +50,7 @@ pub async fn serve(
             done = &mut registering, if !registered => {
                 registered = true;
                 if let Err(error) = done {
-                    return Err(CommandFailure::from(error).hint("is the administration of the cluster there? ?admin=PORT says where"));
+                    return Err(CommandFailure::from(error).hint(format!("the administration was looked for at {}; another place is named so: restate://HOST:PORT?admin=PORT", address.admin())));
                 }
                 console.say("registered: runs can begin");
             }
@@ -79,9 +61,10 @@ pub async fn serve(
                     convoke_tools::end_at_once();
                     at_once.cancel();
                 } else {
-                    let left = attempts();
-                    let words = format!("leaving: {} may end first; a second signal stops at once", plural(left as u64, "attempt"));
-                    console.say(&words);
+                    console.say(&match attempts() {
+                        0 => "leaving".to_owned(),
+                        left => format!("leaving: {} may end first; a second signal stops at once", plural(left as u64, "attempt")),
+                    });
                     leave.cancel();
                 }
             }
@@ -92,4 +75,30 @@ pub async fn serve(
         Signal::Terminate => Exit::Success,
         signal => signal.exit(),
     }))
+}
+
+fn options(args: &WorkerArgs) -> WorkerOptions {
+    WorkerOptions {
+        listen: args.listen,
+        advertise: args.advertise.clone(),
+        peers: args.peers,
+        advertise_peers: args.advertise_peers.clone(),
+        slots: args.at_once.unwrap_or(AT_ONCE) as usize,
+        identity_keys: args.identity_keys.clone(),
+    }
+}
+
+/// Says where the worker is, and how to register it where it does not do that itself.
+fn introduce(
+    console: &Console,
+    args: &WorkerArgs,
+    address: &Address,
+    Listening { url, peers }: &Listening,
+) -> Result<(), CommandFailure> {
+    console.say(&format!("worker of {address}: serves {url}, other workers reach it at {peers}"));
+    if args.no_register {
+        console
+            .data(&format!("curl -X POST {}/deployments --json '{{\"uri\": \"{url}\"}}'", address.admin()))?;
+    }
+    Ok(())
 }

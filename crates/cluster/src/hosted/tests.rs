@@ -1,6 +1,6 @@
 use super::*;
 use crate::wire::{Sender, TermsOfCalls};
-use convoke_model::{Payload, Usage};
+use convoke_model::{Payload, ProofCheck, ProofTold, Usage};
 use convoke_testkit::{Random, plan_of};
 use std::collections::BTreeMap;
 
@@ -252,6 +252,27 @@ fn what_an_attempt_says_after_it_was_given_up_changes_nothing_and_its_cost_is_no
     let silent = ended(&first.task, first.attempt, finished("late"), cluster.now);
     cluster.turn(vec![silent]);
     assert_eq!(cluster.events.len(), before.0 + 1);
+}
+
+#[test]
+fn what_an_attempt_found_about_its_work_is_recorded_while_the_run_waits_for_it() {
+    let mut cluster = Cluster::begin(1);
+    let name = cluster.under_way.keys().next().unwrap().clone();
+    let assignment = cluster.under_way[&name].assignment.clone().unwrap();
+    let (task, attempt) = (assignment.task, assignment.attempt);
+    let told = |attempt| {
+        let check = ProofCheck { check: "attempt 1".into(), findings: Vec::new() };
+        let told = Box::new(ProofTold::Checked(check));
+        ClusterFact { at: Timestamp(0), said: Said::Proof { task: task.clone(), attempt, told } }
+    };
+    let recorded = |cluster: &Cluster| {
+        let is_check = |stamped: &&Stamped| matches!(stamped.event, Event::ProofChecked { .. });
+        cluster.events.iter().filter(is_check).count()
+    };
+    cluster.turn(vec![told(attempt)]);
+    assert_eq!(recorded(&cluster), 1);
+    cluster.turn(vec![told(attempt + 1)]);
+    assert_eq!(recorded(&cluster), 1, "another attempt is not under way");
 }
 
 #[test]

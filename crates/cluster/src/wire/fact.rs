@@ -5,7 +5,7 @@ use convoke_agent::{CallDemand, TurnRecord};
 use convoke_govern::Outcome;
 use convoke_handover::WireReport;
 use convoke_journal::Message;
-use convoke_model::{AttemptEnd, TaskId, Timestamp, Usage};
+use convoke_model::{AttemptEnd, ProofTold, TaskId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Facts for one run.
@@ -50,6 +50,8 @@ pub enum Said {
     CallEnded { task: TaskId, attempt: u32, usage: Option<Usage>, outcome: Outcome },
     /// An attempt writes down a part of its conversation. That it was delivered is the acknowledgement.
     Turned { task: TaskId, attempt: u32, record: Box<TurnRecord> },
+    /// An attempt has looked whether its work is done.
+    Proof { task: TaskId, attempt: u32, told: Box<ProofTold> },
     /// An attempt knows its tools.
     ToolsSettled { task: TaskId, attempt: u32, allowed: Vec<String> },
     /// A person or a command speaks to the run.
