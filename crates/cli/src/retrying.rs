@@ -66,6 +66,9 @@ fn effects(plan: &Arc<Plan>, history: &[Stamped], opening: &[Event]) -> Vec<Effe
     let mut found = repeated(&scheduler, history, &done(history, opening));
     // What is known to have failed is tried again by every resume, without a question.
     found.retain(|effect| begins_anew(&effect.task) && effect.state != EffectState::Failed);
+    // A task that was done again before has had each effect twice, and would repeat it once.
+    let mut listed = HashSet::new();
+    found.retain(|effect| listed.insert((effect.task.clone(), effect.what.clone())));
     found
 }
 

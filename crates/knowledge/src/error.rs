@@ -30,3 +30,13 @@ pub enum Error {
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
+
+impl Error {
+    /// Whether the disk has no room for the graph.
+    pub fn is_full_disk(&self) -> bool {
+        let Error::Store { source: rusqlite::Error::SqliteFailure(failure, _), .. } = self else {
+            return false;
+        };
+        failure.code == rusqlite::ErrorCode::DiskFull
+    }
+}

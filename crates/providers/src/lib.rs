@@ -37,7 +37,7 @@ use http::{connection, dates, limits, phases, wire};
 pub use acp::Acp;
 pub use anthropic::Anthropic;
 pub use cassette::{CASSETTE_FILE, Recording, RecordingTools, Replay, ReplayTools, Tape};
-pub use connection::{Clients, Options};
+pub use connection::{Clients, Options, causes as innermost};
 pub use gemini::Gemini;
 pub use headless::Headless;
 pub use openai::OpenAi;

@@ -40,7 +40,7 @@ pub enum AddressError {
 impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AddressError::Url => f.write_str("it is no http or https address"),
+            AddressError::Url => f.write_str("the address is no http or https address"),
             AddressError::Header(name) => write!(f, "the header `{name}` cannot be sent"),
         }
     }

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_plan::Sources;
 use convoke_plan::source::{Entry, MAX_FILE_BYTES, SourceReadError};
-use convoke_providers::Clients;
+use convoke_providers::{Clients, innermost};
 use reqwest::{Client, Response, Url};
 use std::time::Duration;
 
@@ -45,12 +45,12 @@ fn judged(address: &str) -> Result<Url, String> {
         }
         "https" => Ok(url),
         "http" if is_own => Ok(url),
-        _ => Err("it is not https: whoever is on the way could change it".to_owned()),
+        _ => Err("it is not https, so its text could be changed on the way".to_owned()),
     }
 }
 
 async fn read(client: &Client, url: Url) -> Result<String, String> {
-    let answered = client.get(url).send().await.map_err(|error| error.without_url().to_string())?;
+    let answered = client.get(url).send().await.map_err(|error| innermost(&error))?;
     if !answered.status().is_success() {
         return Err(match answered.headers().get("location").and_then(|place| place.to_str().ok()) {
             Some(place) => format!(
@@ -65,7 +65,7 @@ async fn read(client: &Client, url: Url) -> Result<String, String> {
 
 async fn text_of(mut answered: Response) -> Result<String, String> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = answered.chunk().await.map_err(|error| error.without_url().to_string())? {
+    while let Some(chunk) = answered.chunk().await.map_err(|error| innermost(&error))? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > MAX_FILE_BYTES {
             return Err(format!("it has more than {MAX_FILE_BYTES} bytes"));

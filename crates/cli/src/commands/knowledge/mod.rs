@@ -120,6 +120,8 @@ pub(super) fn refusal(error: &Error) -> CommandFailure {
         Error::Refused(_) => CommandFailure::new(Exit::Refused, error.to_string()),
         Error::Stopped(_) => CommandFailure::new(Exit::Limit, error.to_string())
             .hint("`--timeout` gives a query more time; LIMIT and more bound parts make it smaller"),
+        Error::Store { .. } if error.is_full_disk() => CommandFailure::new(Exit::State, error.to_string())
+            .hint("free some space; `convoke knowledge rebuild` makes the graph anew if it is damaged"),
         Error::Store { .. } => CommandFailure::new(Exit::State, error.to_string())
             .hint("`convoke knowledge rebuild` makes it anew"),
         Error::Follow(_) | Error::Journal(_) | Error::Io(_) => {

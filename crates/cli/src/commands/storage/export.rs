@@ -8,7 +8,7 @@ use crate::stdio;
 use crate::stored;
 use crate::view::format::{bytes, plural};
 use convoke_failpoint::failpoint;
-use convoke_journal::{Exported, StateDir, export, private_file};
+use convoke_journal::{Error as JournalError, Exported, StateDir, export, private_file};
 use convoke_model::RunId;
 use serde_json::json;
 use std::fs::{self, File};
@@ -75,11 +75,15 @@ pub(super) fn whole_file<R>(
         CommandFailure::new(Exit::State, format!("`{}` cannot be written: {error}", file.display()))
     };
     let draft = draft_of(file);
-    let written = private_file(&draft).map_err(CommandFailure::from).and_then(|out| {
-        let mut out = BufWriter::new(out);
+    let opened = private_file(&draft).map_err(|error| match error {
+        JournalError::Io { source, .. } => unwritable(source),
+        error => error.into(),
+    });
+    let written = opened.and_then(|out| {
+        let mut out = Target { out: BufWriter::new(out), failed: None };
         failpoint!("export.file_begun");
-        let done = write(&mut out)?;
-        out.flush().and_then(|()| out.get_ref().sync_all()).map_err(unwritable)?;
+        let done = write(&mut out).map_err(|failure| out.failed.take().map_or(failure, unwritable))?;
+        out.flush().and_then(|()| out.out.get_ref().sync_all()).map_err(unwritable)?;
         failpoint!("export.file_synced");
         fs::rename(&draft, file).map_err(unwritable)?;
         failpoint!("export.file_renamed");
@@ -92,6 +96,33 @@ pub(super) fn whole_file<R>(
     let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
     written
+}
+
+/// A file that remembers why it took no more: what writes into it may read another file meanwhile, and name that one.
+struct Target {
+    out: BufWriter<File>,
+    failed: Option<io::Error>,
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.noted(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.out.flush();
+        self.noted(flushed)
+    }
+}
+
+impl Target {
+    fn noted<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &done {
+            self.failed = Some(io::Error::new(error.kind(), error.to_string()));
+        }
+        done
+    }
 }
 
 fn draft_of(file: &Path) -> PathBuf {
