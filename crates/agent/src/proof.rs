@@ -1,10 +1,10 @@
-//! Proof of work: what was said to be done is looked at before it counts.
+//! Proof of work: a reported success is checked before it counts.
 //!
-//! A [`Prover`] looks at the world: files, commands, expressions. Here is when it looks and what follows: what was there before is on
-//! disk before the work begins, each check is on disk before anything follows from it, and one that is on disk already is not made
-//! again. A command that fails its proof has failed; an agent is told what was found and goes on (`conversation::proving`).
+//! A [`Prover`] checks conditions on files, commands and expressions. This module says when it does, and what follows. The baseline (the
+//! state before the work) is on disk before the work begins. Each check is on disk before anything follows from it, and is not made again
+//! once it is there. A command whose proof does not hold has failed; an agent gets the findings and continues (`conversation::proving`).
 //!
-//! Invariant: an attempt that must prove something ends well only with a check on disk in which everything holds.
+//! Invariant: an attempt that must prove something succeeds only with a check on disk in which every condition holds.
 
 use crate::{Asker, EngineLink};
 use convoke_failpoint::failpoint;
@@ -52,7 +52,7 @@ impl Prover for NoProver {
         _: &'a ProofCall,
         _: CancellationToken,
     ) -> BoxFuture<'a, Result<JsonText, Failure>> {
-        Box::pin(std::future::ready(Err(nobody_looks())))
+        Box::pin(std::future::ready(Err(no_prover())))
     }
 
     fn check<'a>(
@@ -62,11 +62,11 @@ impl Prover for NoProver {
         _: &'a JsonText,
         _: CancellationToken,
     ) -> BoxFuture<'a, Result<Vec<ProofFinding>, Failure>> {
-        Box::pin(std::future::ready(Err(nobody_looks())))
+        Box::pin(std::future::ready(Err(no_prover())))
     }
 }
 
-fn nobody_looks() -> Failure {
+fn no_prover() -> Failure {
     Failure::new(Class::Fatal, "conditions cannot be checked in this process").reason(reason::UNPROVABLE)
 }
 
@@ -136,7 +136,7 @@ impl Checker<'_> {
         Ok(findings)
     }
 
-    /// The end of a command, a tool or a probe once its work was looked at. Nobody can be told what is missing, so it has failed.
+    /// The end of a command, a tool or a probe once its work was looked at. It cannot be told what is missing, as an agent can: it has failed.
     pub async fn judge(&self, proof: &ProofCall, end: AttemptEnd, cancel: &CancellationToken) -> AttemptEnd {
         let (output, usage) = match &end {
             AttemptEnd::Finished { output, usage } => (output.clone(), *usage),

@@ -240,7 +240,7 @@ pub enum Command {
     Knowledge(KnowledgeCommand),
     /// Say that a workflow which you did not write may run, as it is now
     Trust(TrustArgs),
-    /// Keep secrets in an encrypted vault, and see whether those of a workflow can be had
+    /// Keep secrets in an encrypted vault, and see whether those of a workflow can be fetched
     Secrets(SecretsArgs),
     /// Look at the configuration
     #[command(subcommand)]

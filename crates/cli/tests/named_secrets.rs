@@ -252,10 +252,10 @@ fn every_missing_secret_is_named_before_anything_is_done() {
     world.convoke(&["secrets", "remove", "shop"]).exits(0);
     let said = world.convoke(&["run", "w.yaml"]).exits(3).prints_nothing();
     let said = said.mentions(&[
-        "secret `FROM_ENV` cannot be had: environment variable `HELD_IN` is not set",
-        "secret `FROM_FILE` cannot be had: file `keys/token`: it cannot be read",
-        "secret `FROM_COMMAND` cannot be had: command `sh` ended with exit code 3",
-        "secret `FROM_VAULT` cannot be had: the vault has no `shop`",
+        "secret `FROM_ENV` cannot be fetched: environment variable `HELD_IN` is not set",
+        "secret `FROM_FILE` cannot be fetched: file `keys/token`: it cannot be read",
+        "secret `FROM_COMMAND` cannot be fetched: command `sh` ended with exit code 3",
+        "secret `FROM_VAULT` cannot be fetched: the vault has no `shop`",
         "convoke secrets set shop",
     ]);
     assert!(!said.stderr.contains("canary"), "what the command says may be the secret\n{said}");
@@ -303,7 +303,7 @@ agents:
     world
         .convoke(&["answer", &run, "ask", "go", "--resume"])
         .exits(3)
-        .mentions(&["secret `TOKEN` cannot be had"]);
+        .mentions(&["secret `TOKEN` cannot be fetched"]);
     assert!(
         !["failed", "succeeded"].contains(&world.status().as_str()),
         "the run waits for it, and what was done is kept"

@@ -102,7 +102,7 @@ fn a_success_without_proof_says_so() {
     world.convoke(&["run", "w.yaml"]).exits(0);
     assert_eq!(shown(&world, "coder")["proven"], false);
     let text = world.convoke(&["show", &world.run(), "coder"]).exits(0).stdout;
-    assert!(text.contains("not proven: its own word alone"), "{text}");
+    assert!(text.contains("not proven: the step declares no condition"), "{text}");
 }
 
 #[test]

@@ -259,6 +259,6 @@ fn a_project_brings_no_trust_along() {
     world.write("convoke.toml", "state_dir = 'theirs'\n");
     let mut command = world.command(&PRESET);
     command.env_remove("CONVOKE_STATE_DIR").env("XDG_STATE_HOME", world.state());
-    world.said_by(command).exits(3).mentions(&["nobody has said that it may run"]);
+    world.said_by(command).exits(3).mentions(&["and it is not trusted"]);
     assert_eq!(world.read("witness"), "");
 }

@@ -1,8 +1,13 @@
 //! An attempt, as a call of a service: it records which process begins it, begins a job there, and waits for the job's end.
 //!
-//! The cluster repeats a call that it cannot prove to be finished; an attempt must not be repeated silently. So the record stands
-//! before the work. Not on record: never begun, and the repetition begins it. On record, and the job goes on: whoever executes the call
-//! waits for it. On record, and that process is gone: the run is told that the attempt is lost, and the step's `on_unknown` decides.
+//! The cluster repeats a call that it cannot prove to be finished; an attempt must not be repeated silently. So the record stands before
+//! the work, and a repeated call decides by it:
+//!
+//! | record | process | the repeated call |
+//! |---|---|---|
+//! | none | | begins the attempt: it never began |
+//! | begun | alive | waits for the same job |
+//! | begun | gone | tells the run that the attempt is lost; the step's `on_unknown` decides |
 //!
 //! Kept true: while the job goes on the call awaits nothing but its awakeable, so each repetition of the call is the same.
 

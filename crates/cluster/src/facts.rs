@@ -1,8 +1,8 @@
-//! Facts on their way to runs, in batches: to each run one batch of this process is under way, and what comes meanwhile is the next.
+//! Facts on their way to runs, in batches: this process has one batch under way to each run, and later facts form the next batch.
 //!
-//! A run takes a few hundred calls a second, so an attempt's facts must not be calls of their own. Kept true: facts of one process
-//! reach a run in their order and once; whoever waits for one hears when it is on record. A cluster that is away is waited for, for as
-//! long as the process lives: what an attempt has cost is not dropped.
+//! A run takes a few hundred calls a second, so an attempt's facts must not be calls of their own. Kept true: the facts of one process
+//! reach a run in order and once, and a caller that waits for one is told when it is on record. While the cluster is away, the facts wait
+//! for as long as the process lives: the cost of an attempt is not dropped.
 
 use crate::error::ClusterError;
 use crate::ingress::Ingress;

@@ -1,8 +1,8 @@
 //! Attempts as jobs of this process. They outlive the stream of the call that began them: a restart of a server, or another leader
 //! of its partition, ends streams and no attempt.
 //!
-//! Kept true: an attempt is begun here at most once. What was ever begun is remembered after its end, so that a job that is forgotten
-//! does not look like one that never began.
+//! Kept true: an attempt begins here at most once. Jobs are remembered after their end, so that a job that has ended is not taken for one
+//! that never began.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -77,7 +77,7 @@ impl Jobs {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().expect("no code panics while it holds the lock")
+        self.state.lock().expect("a panic poisoned this lock")
     }
 }
 

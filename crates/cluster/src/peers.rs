@@ -1,8 +1,8 @@
-//! What the processes of a cluster ask each other directly: whether a job still goes on, and that it stop.
+//! Requests between the processes of a cluster: does a job still go on, stop a job, decide a turn, report health.
 //!
-//! `GET /PROCESS/JOB` answers 202 while it goes on and 404 if this process is another one or does not know it; `DELETE` stops it.
-//! `POST /PROCESS/decide` decides a turn of a run whose state this process has at hand; what comes of it counts only where it is put on
-//! record. `GET /health` says how the process is. Nothing else is served.
+//! `GET /PROCESS/JOB` answers 202 while the job goes on, and 404 if this process has another name or does not know the job; `DELETE` stops
+//! it. `POST /PROCESS/decide` decides a turn of a run whose state this process has at hand; the decision counts only once it is on record.
+//! `GET /health` reports the state of the process. Nothing else is served.
 
 use crate::jobs::Jobs;
 use crate::process::{Input, Process, TurnAsked};

@@ -108,7 +108,7 @@ impl Run {
         Ok(Json(turn::take(&self.0, &ctx, Input::Begin(Box::new(begin))).await?))
     }
 
-    /// From a command: a run that has come to rest goes on. One that is under way stays as it is.
+    /// From a command: resumes a run that has stopped. A run that is under way stays as it is.
     #[handler]
     async fn reopen(&self, ctx: ObjectContext<'_>, reopen: Json<Reopen>) -> HandlerResult<Json<Head>> {
         let reopen = reopen.into_inner();
@@ -126,7 +126,7 @@ impl Run {
         Ok(Json(turn::take(&self.0, &ctx, Input::Facts(delivery.into_inner())).await?))
     }
 
-    /// Forgets everything, once the run has come to rest.
+    /// Forgets everything, once the run has stopped.
     #[handler]
     async fn erase(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<bool>> {
         let head = ctx.get::<Json<Head>>(HEAD).await?.map(Json::into_inner).unwrap_or_default();

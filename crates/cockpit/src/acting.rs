@@ -256,7 +256,7 @@ fn retry(cockpit: &mut Cockpit) {
         return cockpit.say(false, "a process drives the run; it retries by the rules of its file");
     }
     if !has_ended {
-        return cockpit.say(false, format!("`{task}` has not ended: r goes on with the run"));
+        return cockpit.say(false, format!("`{task}` has not ended: the key r resumes the run"));
     }
     if may(cockpit) {
         let act = Act::Retry { run, task, repeat_effects: false, effects: None };

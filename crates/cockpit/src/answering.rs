@@ -1,7 +1,7 @@
-//! An answer on its way: the question that was shown, what is chosen, what is typed.
+//! An answer on its way: the question on the screen, the chosen options and the typed text.
 //!
-//! Invariant: what is handed in carries the hash of the text that was on the screen, and no key decides within half a second after that
-//! text has changed.
+//! Invariant: an answer carries the hash of the text that was on the screen, and no key decides within half a second after that text
+//! has changed.
 
 use crate::cursor::Cursor;
 use crate::seen::{Asked, Choice, Field};

@@ -1,4 +1,4 @@
-//! The model: what is open, what is known, and what follows from an input.
+//! The model: open views, the newest look at runs, and the effects of an input.
 
 use crate::answering::{Answering, Given};
 use crate::cursor::Cursor;

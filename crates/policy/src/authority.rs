@@ -1,8 +1,8 @@
 //! Another authority beside a policy file: rules of a firm in a language of their own, such as Cedar.
 //!
-//! A policy names it (`cedar: FILE`), a caller that has a reader for it gives one to [`Policy::parse_with`], and judging puts one question
-//! for everything that is done: who, what, to which path, host or tool. The stricter verdict wins. This crate knows no such language; where
-//! a policy names a file and nobody can read it, the policy is refused, so no rule is ever passed over.
+//! A policy names a file of rules (`cedar: FILE`), and a caller that can read the language passes a reader to [`Policy::parse_with`].
+//! Judging asks the rules one question for each action: who, what, on which path, host or tool. The stricter verdict wins. This crate
+//! knows no such language. A policy whose rules cannot be read is refused, so no rule is ever passed over.
 //!
 //! [`Policy::parse_with`]: crate::Policy::parse_with
 

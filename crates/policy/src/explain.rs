@@ -60,7 +60,7 @@ impl Policy {
         if let Some(Named { name, authority }) = &self.authority {
             let rules = authority.rules();
             line(&format!(
-                "asks `{name}` about everything as well; what its {} rules do not permit is denied:",
+                "`{name}` judges everything as well; what its {} rules do not permit is denied:",
                 rules.len()
             ));
             rules.iter().flat_map(|rule| rule.lines()).for_each(|rule| line(&format!("  {rule}")));

@@ -1,7 +1,7 @@
-//! Answers whose work is looked at before they count.
+//! Answers whose work is checked before they count.
 //!
-//! The answer stands in the conversation already when it is checked, so what was found is simply said next. An answer that says
-//! that the work is not done is not checked: honesty costs nothing. Invariant: no answer passes that was not checked last.
+//! The answer is part of the conversation before it is checked, so the findings are simply the next message. An answer that says that the
+//! work is not done is not checked: honesty costs nothing. Invariant: no answer passes without a check after it.
 
 use super::{Conversation, Premise, Stage};
 use crate::conversation::review::in_words;

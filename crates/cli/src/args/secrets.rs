@@ -26,7 +26,7 @@ pub enum SecretsCommand {
     /// Take a secret out of the vault
     #[command(visible_alias = "rm")]
     Remove(SecretsRemoveArgs),
-    /// Say which secrets of a workflow can be had, without showing any
+    /// Say which secrets of a workflow can be fetched, without showing any
     Check(SecretsCheckArgs),
 }
 

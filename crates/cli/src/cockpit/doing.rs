@@ -74,7 +74,7 @@ fn answer(
     let user = stored::user();
     let taken = answer::hand_in(state, run, question, shown, &given, (&user, AnswerOrigin::Command));
     let rests = || match convoke_journal::live_owner(state, run) {
-        Ok(None) => "; no process drives the run: r goes on with it",
+        Ok(None) => "; no process drives the run: the key r resumes it",
         _ => "",
     };
     taken.map(|()| format!("answered `{question}`{}", rests())).map_err(|why| match why {

@@ -65,7 +65,7 @@ pub async fn watch_ours(
 /// How watching ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
-    /// The run has come to rest, after this signal.
+    /// The run has stopped, after this signal.
     Ended(Option<Signal>),
     /// The person left before.
     ByPerson,

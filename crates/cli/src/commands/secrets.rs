@@ -1,4 +1,4 @@
-//! `convoke secrets`: the vault, and whether the secrets of a file can be had.
+//! `convoke secrets`: the vault, and whether the secrets of a file can be fetched.
 //!
 //! Nothing here shows a value but `get`, and that at a terminal alone unless it is asked to do otherwise. Values come from a terminal, from
 //! standard input or from a file; an argument could be read by every process of the machine.
@@ -78,7 +78,7 @@ fn long_enough(passphrase: &SecretString) -> Result<(), CommandFailure> {
             Exit::Refused,
             format!("the passphrase has {}; at least {LEAST} are wanted", plural(count as u64, "character")),
         )
-        .hint("a few words that nobody would put together")),
+        .hint("use several unrelated words")),
     }
 }
 
@@ -191,7 +191,7 @@ fn check(console: &Console, args: &SecretsCheckArgs) -> Result<Exit, CommandFail
         0 => Ok(Exit::Success),
         count => Err(CommandFailure::new(
             Exit::Refused,
-            format!("{} cannot be had", plural(count as u64, "secret")),
+            format!("{} cannot be fetched", plural(count as u64, "secret")),
         )),
     }
 }

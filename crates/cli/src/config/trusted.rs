@@ -1,8 +1,8 @@
-//! What counts of a project's `convoke.toml` before anyone has trusted it.
+//! The keys of a project's `convoke.toml` that have an effect before a person has trusted the file.
 //!
-//! The file lies in a folder that was perhaps only opened. A person who names a file of the project consents to the project; else, until
-//! `convoke trust convoke.toml`, keys that start programs, send prompts, keys or notices somewhere, hand out secrets, or decide who is asked are
-//! left out, with a warning. Limits, budgets, prices and looks always count.
+//! The file may lie in a folder that was only opened. A person who names a file of the project consents to the project. Otherwise, until
+//! `convoke trust convoke.toml`, keys are left out, with a warning, if they start programs, send prompts, keys or notices somewhere, hand
+//! out secrets, or decide whom the run asks. Limits, budgets, prices and colours always have their effect.
 
 use super::layer::{Entry, Layer, Scalar};
 use super::user_path;
@@ -85,7 +85,7 @@ pub fn leave_out(
     let why = match standing(path, own_state) {
         Ok(Standing::Trusted) => return said,
         Ok(Standing::Changed) => "it has changed since it was trusted".to_owned(),
-        Ok(Standing::Unknown) => "nobody has said that it is trusted".to_owned(),
+        Ok(Standing::Unknown) => "it is not trusted".to_owned(),
         Err(why) => why,
     };
     let keys: Vec<String> = acting.iter().map(|entry| format!("`{}`", entry.key)).collect();

@@ -54,7 +54,7 @@ impl Watchdog {
         self.turns.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The engine has come to rest; what is left is bounded by other means.
+    /// The engine has stopped; what is left is bounded by other means.
     pub fn rests(&self) {
         self.at_rest.store(true, Ordering::Relaxed);
     }

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// What became of one secret.
 pub type Fetched = Result<SecretString, Missing>;
 
-/// Why a secret cannot be had, and what to do about it.
+/// Why a secret cannot be fetched, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     /// The cause.
@@ -139,7 +139,8 @@ fn files(sources: &BTreeMap<String, SecretSource>) -> Vec<PathBuf> {
 }
 
 fn refusal(missing: &[(String, Missing)]) -> CommandFailure {
-    let one = |(name, missing): &(String, Missing)| format!("secret `{name}` cannot be had: {}", missing.why);
+    let one =
+        |(name, missing): &(String, Missing)| format!("secret `{name}` cannot be fetched: {}", missing.why);
     let mut lines = missing.iter().map(one);
     let first = lines.next().expect("something is missing");
     // Each is an error of its own, in the order of their names.

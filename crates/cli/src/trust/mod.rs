@@ -1,9 +1,9 @@
-//! Whether a workflow that nobody named may run.
+//! Whether a workflow that no person named may run.
 //!
-//! A person who names a local file consents to it. Everything else is data: a file from a URL, one that a caller of the API names outside of
-//! the folders that the server was given, one that lies in a folder that was only opened. It is read, checked and shown, and nothing of it
-//! runs, until a person has said `convoke trust`. That is remembered by place and content: a file that changed, or lies elsewhere, is another
-//! file.
+//! A person who names a local file consents to it. Every other workflow is data: one from a URL, one that a caller of the API names
+//! outside of the folders that the server was given, one in a folder that was only opened. It is read, checked and shown, and nothing of
+//! it runs until a person says `convoke trust`. Trust is kept by place and content: a file that has changed, or lies elsewhere, is
+//! another file.
 
 mod content;
 mod place;
@@ -32,7 +32,7 @@ pub enum Origin {
     Fetched,
 }
 
-/// Refuses a workflow that nobody named and nobody trusts. Nothing of it has run before.
+/// Refuses a workflow that no person named and that is not trusted. Nothing of it has run before.
 pub fn require(config: &Config, origin: Origin, place: &Place, plan: &Plan) -> Result<(), CommandFailure> {
     if origin == Origin::Named || place.is_below(&config.trusted_folders) {
         return Ok(());
@@ -41,7 +41,7 @@ pub fn require(config: &Config, origin: Origin, place: &Place, plan: &Plan) -> R
     let store = Store::at(&config.own_state);
     match store.standing(place, &content)? {
         Standing::Trusted => Ok(()),
-        Standing::Unknown => Err(untrusted(origin, place, "nobody has said that it may run")),
+        Standing::Unknown => Err(untrusted(origin, place, "it is not trusted")),
         Standing::Changed => Err(untrusted(origin, place, "it has changed since it was trusted")),
     }
 }

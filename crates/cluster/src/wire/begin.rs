@@ -1,4 +1,4 @@
-//! How runs begin, and what is said about them.
+//! Messages that begin or resume a run, and the lines of the list of runs.
 
 use convoke_engine::Limits;
 use convoke_model::{Digest, JsonText, RunId, RunStatus, Timestamp};
@@ -34,7 +34,7 @@ pub struct Begin {
     pub at: Timestamp,
 }
 
-/// A run that has come to rest is to go on.
+/// A run that has stopped is to be resumed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Reopen {
     /// How it is decided about from now on.

@@ -1,8 +1,8 @@
 //! A core that takes the place of one that is gone while the attempts of its run go on: on a cluster, each turn may find itself in
 //! another process.
 //!
-//! What the journal says is folded as ever. What it does not say is who holds which permit; attempts that run hold theirs again
-//! before anything else is granted.
+//! The events are folded as ever. No event says which attempt holds which permit: running attempts hold theirs again before anything
+//! else is granted.
 
 use super::{Core, Next, Precedence};
 use convoke_model::Timestamp;

@@ -1,4 +1,4 @@
-//! Who there is in an organisation, and how they stand to each other: what holds, looked up once.
+//! The roles and departments of an organisation and the relations between them, looked up once from the statements that hold.
 
 use crate::rules::Reasoner;
 use crate::vocab::{self, cv, label, rdf_type};

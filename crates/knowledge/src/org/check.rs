@@ -1,4 +1,4 @@
-//! What is wrong with an organisation: what contradicts itself, by the rules; and what is missing, by a look at all of it.
+//! Findings about an organisation: contradictions, found by the rules, and missing parts, found by a look at all of it.
 
 use super::Organisation;
 use super::chart::WORDS;
@@ -24,7 +24,7 @@ pub fn check(organisation: &Organisation) -> Vec<Diagnostic> {
     found.extend(look.servers());
     found.extend(look.numbers());
     if organisation.chart.roles.is_empty() {
-        let message = "no role is described: there is nobody to work";
+        let message = "no role is described, so there is no agent to run";
         let place = organisation.stated.start();
         found.push(Diagnostic::error("org::empty", message, place, "no cv:AgentRole in these files"));
     }

@@ -59,7 +59,7 @@ pub const FILE: &[Key] = &[
     key(
         "cedar",
         Form::Text,
-        "A file of Cedar policies beside this one, which are asked about everything as well; what they do not permit is denied.",
+        "A file of Cedar policies beside this one. They judge everything that this policy judges; what they do not permit is denied.",
     ),
     key(
         "on_violation",

@@ -1,7 +1,7 @@
-//! What was found about work, on a cassette: a replay touches no file, so what was seen then is what is seen now.
+//! Checks of work on a cassette: a replay touches no file and gets the findings that were recorded.
 //!
-//! A look is a line like the call of a tool, by a name that no tool has. What it depends on is what must hold; of equal looks, a task
-//! gets its own back, in their order.
+//! A check is a line like the call of a tool, under a name that no tool has, and is found again by its conditions. Of equal checks, a task
+//! gets its own, in their order.
 
 use super::record::Recorder;
 use super::replay::Player;

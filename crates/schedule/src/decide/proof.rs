@@ -1,8 +1,7 @@
 //! Proof: what an attempt must prove, rendered; and which ends are proven.
 //!
-//! The conditions of a task are those of its node, and of a goal's task those that its planner declared. What they are compared with
-//! and what was found last are the journal's. Whether something holds is for those to say that look (`agent`); here is only what is
-//! asked and what was answered.
+//! A task has the conditions of its node; a task of a goal also has those that its planner declared. Baseline and last findings come from
+//! the journal. Whether a condition holds is decided elsewhere (`agent`): this module has the question and the recorded answer.
 
 use crate::state::{State, TaskIx};
 use crate::view::View;

@@ -1,7 +1,7 @@
-//! Another try for tasks that a person names: each begins anew, with what followed from it, and nothing else that is finished.
+//! Another try for tasks that a person names: each begins anew, with the tasks that followed from it, and no other finished task does.
 //!
-//! A run that had failed is opened for it as a resume would open it, but for what else had failed: the run would end of that again, so the
-//! names must include it. Invariant: of what has ended well, only what is named and what followed from it begins anew.
+//! A run that failed is opened as a resume would open it, but for its other failed tasks: the run would fail because of them again, so the
+//! names must include them. Invariant: of the tasks that succeeded, only the named ones and those that followed from them begin anew.
 
 use super::changed::changed_and_set;
 use super::reopen::{NotReopened, Reopening, reopen};
@@ -16,7 +16,7 @@ pub enum NotRetried {
     #[error("the run has no task `{0}`")]
     Unknown(TaskId),
     /// It is under way: there is nothing to be tried again.
-    #[error("task `{0}` has not ended: `resume` goes on with it")]
+    #[error("task `{0}` has not ended: `resume` continues it")]
     NotEnded(TaskId),
     /// It belongs to a goal, a merge or a phase, which decides by itself what follows.
     #[error("task `{0}` works for `{1}`, which decides by itself what is tried again")]

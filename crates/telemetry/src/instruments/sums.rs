@@ -1,4 +1,4 @@
-//! What all runs come to, in a file of one receiver: run by run, and who counts since when.
+//! Sums over all runs, in one file for each receiver: the part of each run, and since when the counters of a process count.
 //!
 //! The file is written by the process that has the receiver's lease, and by no other. Invariant: for one stream no counter goes down; a
 //! file that is damaged is made anew, as another stream that begins with nothing.

@@ -239,7 +239,7 @@ impl RunNotices {
     fn stalls(&self, standing: &Standing, silence: Duration) -> Option<String> {
         if !standing.live {
             let words =
-                "no process drives it any more, and it has not ended; `convoke resume` goes on with it";
+                "no process drives the run any more, and it has not ended; `convoke resume` continues it";
             return (!self.let_go).then(|| words.to_owned());
         }
         let is_stalled = standing.blocked.is_none() && !self.running.is_empty();

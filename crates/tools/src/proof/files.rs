@@ -1,6 +1,6 @@
-//! What stands in files, so that it can be compared later: a hash for each, by its path.
+//! Snapshots of files, to be compared later: a hash for each, by its path.
 //!
-//! Links are never followed. What is too much to be compared is refused before the work begins, never left out.
+//! Links are never followed. Files that are too large or too many to compare are refused before the work begins, never left out.
 
 use convoke_files::{Entry, Kind, Root, Standing, Walk, Walked};
 use convoke_model::{Condition, Digest};

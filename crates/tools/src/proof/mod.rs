@@ -1,10 +1,10 @@
-//! Looks whether work that is said to be done is done: files, commands, expressions.
+//! Checks conditions on work that is reported as done: files, commands, expressions.
 //!
-//! Everything is looked at beneath the folder of the work, by descriptor, and commands are judged and confined as those of agents are
-//! (`builtin::Shell`), with what proves the work kept from them. `files` compares what is there with what was there, `tests` knows how
-//! a project is tested. What is found is said with its evidence; a failure means that nothing could be looked at.
+//! Files are opened beneath the folder of the work, by descriptor. Commands are judged and confined as those of agents are
+//! (`builtin::Shell`) and cannot write protected files. `files` compares files with the baseline, `test_run` knows how a project is
+//! tested. A finding has its evidence; a failure means that nothing could be checked.
 //!
-//! Invariant: a condition that could not be looked at does not hold.
+//! Invariant: a condition that could not be checked does not hold.
 
 mod files;
 mod test_run;

@@ -1,4 +1,4 @@
-//! What proves that a task is done: each check with what was found, and openly where nothing does.
+//! The proof of a task: each check with its findings, or `not proven` where there is none.
 
 use super::InspectedRun;
 use crate::failure::CommandFailure;
@@ -49,7 +49,7 @@ impl InspectedRun {
     pub(super) fn proof_text(&self, id: &TaskId, task: &TaskReport) -> Result<String, CommandFailure> {
         let mut text = match self.proven(id, task) {
             Some(true) => "proven\n".to_owned(),
-            Some(false) => "not proven: its own word alone (nothing was declared by `ensure`)\n".to_owned(),
+            Some(false) => "not proven: the step declares no condition (`ensure`)\n".to_owned(),
             None => String::new(),
         };
         for (number, check) in self.checks(id).enumerate() {
