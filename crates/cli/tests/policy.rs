@@ -121,7 +121,11 @@ fn what_cedar_rules_say_is_shown() {
         "{said}"
     );
     let said = world.run(&["policy", "explain", "house.yaml"]);
-    assert!(said.stdout.contains("asks `rules.cedar`") && said.stdout.contains("forbid"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("`rules.cedar` judges everything") && said.stdout.contains("forbid"),
+        "{}",
+        said.stdout
+    );
     world.write("rules.cedar", "permit(principal, action);\n");
     let said = check(&[]);
     assert!(said.code == 3 && said.stderr.contains("rules.cedar"), "{}", said.stderr);

@@ -137,8 +137,14 @@ fn runtime() -> Result<Runtime, CommandFailure> {
     runtime.map_err(|error| CommandFailure::new(Exit::Failed, format!("cannot start: {error}")))
 }
 
+/// A command, or a command with a flag.
 fn not_yet(name: &str) -> CommandFailure {
-    CommandFailure::new(Exit::Usage, format!("`convoke {name}` does not work with a cluster yet"))
+    let failure =
+        CommandFailure::new(Exit::Usage, format!("`convoke {name}` does not work with a cluster yet"));
+    if name.contains(' ') {
+        return failure.hint("leave the flag out, or name a state folder: --state-dir DIR");
+    }
+    failure
         .hint("the commands that do: run, goal, resume, attach, runs, show, events, answer, guide, stop, diff, replay, verify, export, prune")
 }
 
