@@ -69,6 +69,8 @@ mod serve_pages;
 mod serving;
 mod sharing;
 mod signals;
+#[cfg(feature = "knowledge")]
+mod sparql;
 mod spending;
 mod stealing;
 mod stored;

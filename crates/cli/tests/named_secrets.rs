@@ -1,5 +1,7 @@
 //! Named secrets: each reaches what lists it, and nothing else has it, in whatever form.
 
+mod elsewhere;
+
 use crate::support::model::Model;
 use crate::support::receiver::Receiver;
 use crate::support::{Said, World};

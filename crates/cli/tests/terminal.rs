@@ -1,6 +1,7 @@
 //! What a person at a terminal sees and types: the live view, gates, Ctrl-C.
 
 use crate::common;
+use crate::serving::slow_service_saying;
 
 use common::{USER_FILE, World};
 use rustix::fs::{OFlags, open};
@@ -278,6 +279,25 @@ fn who_attaches_is_asked_and_may_leave() {
     let (seen, stdout, code) = session.end();
     assert_eq!((code, stdout.as_str()), (0, "{\n  \"said\": \"shipped\"\n}\n"), "{seen}");
     assert!(seen.contains(&run), "{seen}");
+}
+
+#[test]
+fn who_attaches_reads_an_answer_while_it_grows() {
+    let (url, go) = slow_service_saying(&["Once", " upon", " a time"]);
+    let world = World::with(&format!(
+        "workflow: {{name: w, entry_point: a, runtime: {{provider: {{name: vllm, base_url: '{url}'}}, default_model: m}}}}\nagents:\n  - {{name: a, prompt: tell}}\noutput: {{said: '{{{{ a.output.result }}}}'}}\n"
+    ));
+    let (run, terminal) = detached(&world, &[]);
+    drop(terminal);
+    let mut session = Session::start(&world, &["attach", &run]);
+    session.wait_for("Once");
+    assert!(!session.seen.contains("upon"), "it is shown as it comes: {}", session.seen);
+    go.send(()).unwrap();
+    session.wait_for("Once upon");
+    assert!(!session.seen.contains("a time"), "{}", session.seen);
+    go.send(()).unwrap();
+    let (seen, stdout, code) = session.end();
+    assert_eq!((code, stdout.as_str()), (0, "{\n  \"said\": \"Once upon a time\"\n}\n"), "{seen}");
 }
 
 #[test]

@@ -73,6 +73,7 @@ pub fn begin_with(
     candidate.admit()?;
     failpoint!("run.admitted");
     let equipment = Equipment::for_plan(&plan, &cassette, &console.config)?;
+    equipment.refuse_secrets_in(&inputs)?;
     start(console, args, subject, plan, inputs, equipment)
 }
 

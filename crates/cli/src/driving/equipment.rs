@@ -21,6 +21,7 @@ use convoke_plan::{Kind, Plan};
 use convoke_providers::{Recording, Registry, Replay, preset};
 use convoke_sandbox::Ground;
 use convoke_tools::{Environment, Inspector, Processes, Rulebook, Sandboxed};
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -163,6 +164,23 @@ impl Equipment {
     /// Records commands that outlive this process in a folder of the run.
     pub fn record_commands(&self, folder: PathBuf) {
         self.processes.record_in(folder);
+    }
+
+    /// Refuses inputs that hold the value of a named secret: they are written down with the run and shown wherever it is shown, and no
+    /// process but this one could mask it there.
+    pub fn refuse_secrets_in(&self, inputs: &Map<String, Value>) -> Result<(), CommandFailure> {
+        for (secret, value) in self.named.masked() {
+            let scrubber = Scrubber::new([value.to_owned()]);
+            let holds = |given: &Value| scrubber.scrub_known(&mut given.clone());
+            if let Some((input, _)) = inputs.iter().find(|(_, given)| holds(given)) {
+                let words = format!(
+                    "input `{input}` holds the value of secret `{secret}`, and inputs are written down"
+                );
+                return Err(CommandFailure::new(Exit::Refused, words)
+                    .hint(format!("list the secret at the step that needs it: `secrets: [{secret}]`")));
+            }
+        }
+        Ok(())
     }
 
     /// The named secrets.

@@ -239,6 +239,12 @@ fn read_answer(stream: TcpStream) -> Answered {
 
 /// A service that says the beginning of an answer, and the rest when the test lets it.
 pub fn slow_service() -> (String, std::sync::mpsc::Sender<()>) {
+    slow_service_saying(&["Once upon a time", ", the end."])
+}
+
+/// A service that says an answer piece by piece, each after the first when the test lets it.
+pub fn slow_service_saying(pieces: &[&str]) -> (String, std::sync::mpsc::Sender<()>) {
+    let pieces: Vec<String> = pieces.iter().map(|piece| (*piece).to_owned()).collect();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (go, may_go) = std::sync::mpsc::channel();
@@ -266,12 +272,15 @@ pub fn slow_service() -> (String, std::sync::mpsc::Sender<()>) {
                 )
             };
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
-            stream.write_all(format!("{head}{}", piece("Once upon a time")).as_bytes()).unwrap();
-            may_go.recv().ok();
+            stream.write_all(head.as_bytes()).unwrap();
+            for (at, text) in pieces.iter().enumerate() {
+                if at > 0 {
+                    may_go.recv().ok();
+                }
+                stream.write_all(piece(text).as_bytes()).ok();
+            }
             let end = json!({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
-            stream
-                .write_all(format!("{}data: {end}\n\ndata: [DONE]\n\n", piece(", the end.")).as_bytes())
-                .ok();
+            stream.write_all(format!("data: {end}\n\ndata: [DONE]\n\n").as_bytes()).ok();
         }
     });
     (format!("http://{address}/v1"), go)

@@ -1,4 +1,4 @@
-//! Bodies of requests: JSON, not too long, not too slow.
+//! Bodies of requests: JSON or text, not too long, not too slow.
 
 use crate::error::ApiError;
 use axum::body::Body;
@@ -28,6 +28,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Given<T> {
         })?;
         Ok(Given(value))
     }
+}
+
+/// The text of a body that is no JSON.
+pub(crate) async fn text(body: Body) -> Result<String, ApiError> {
+    let bytes = whole(body).await?;
+    String::from_utf8(bytes.into()).map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))
 }
 
 fn too_large() -> ApiError {

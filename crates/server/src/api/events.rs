@@ -63,30 +63,41 @@ pub(crate) async fn events(
 }
 
 /// Written piece by piece: what the journal holds is not taken apart and put together again.
-pub(crate) fn page(follower: &Follower, which: &Which) -> Result<String, ApiError> {
-    let (from, most) = (which.from.unwrap_or(1).max(1), limit(which.limit, 500, 5_000));
+fn page(follower: &Follower, which: &Which) -> Result<String, ApiError> {
+    let (from, most) = (which.from.unwrap_or(1).max(1), limit(which.limit, 500, MOST_EVENTS));
+    if let Some(task) = &which.task {
+        let last = follower.look(|seen| seen.position);
+        let events = follower.events_of(&TaskId(task.as_str().into()), last)?;
+        return Ok(page_of_task(follower, &events, from, most));
+    }
     let last = follower.look(|seen| seen.position);
-    let (pieces, next) = match &which.task {
-        None => {
-            let pieces = follower.events(from, most)?;
-            let end = pieces.last().map_or(from, |piece| piece.seq + 1);
-            (pieces.into_iter().map(|piece| piece.json.to_string()).collect::<Vec<_>>(), end)
-        }
-        Some(task) => {
-            let events = follower.events_of(&TaskId(task.as_str().into()), last)?;
-            let wanted: Vec<&Stamped> =
-                events.iter().filter(|stamped| stamped.seq >= from).take(most).collect();
-            let end = if wanted.len() == most {
-                wanted.last().map_or(from, |stamped| stamped.seq + 1)
-            } else {
-                last + 1
-            };
-            (wanted.into_iter().filter_map(|stamped| serde_json::to_string(stamped).ok()).collect(), end)
-        }
-    };
-    let next = if next <= last { next.to_string() } else { "null".to_owned() };
+    let pieces = follower.events(from, most)?;
+    let end = pieces.last().map_or(from, |piece| piece.seq + 1);
+    let texts = pieces.into_iter().map(|piece| piece.json.to_string()).collect();
+    Ok(written(follower, texts, (end <= last).then_some(end)))
+}
+
+/// The first page of the events of a task, which the caller has read.
+pub(crate) fn of_task(follower: &Follower, events: &[Stamped]) -> String {
+    page_of_task(follower, events, 1, MOST_EVENTS)
+}
+
+fn page_of_task(follower: &Follower, events: &[Stamped], from: u64, most: usize) -> String {
+    let wanted: Vec<&Stamped> = events.iter().filter(|stamped| stamped.seq >= from).take(most).collect();
+    let is_cut = wanted.len() == most;
+    let next = wanted.last().filter(|_| is_cut).map(|stamped| stamped.seq + 1);
+    let next = next.filter(|next| *next <= follower.look(|seen| seen.position));
+    written(
+        follower,
+        wanted.into_iter().filter_map(|stamped| serde_json::to_string(stamped).ok()).collect(),
+        next,
+    )
+}
+
+fn written(follower: &Follower, events: Vec<String>, next: Option<u64>) -> String {
+    let next = json!(next);
     let problem = json!(follower.look(|seen| seen.problem.clone()));
-    Ok(format!("{{\"events\":[{}],\"next\":{next},\"problem\":{problem}}}", pieces.join(",")))
+    format!("{{\"events\":[{}],\"next\":{next},\"problem\":{problem}}}", events.join(","))
 }
 
 /// What is looked for.
@@ -116,6 +127,9 @@ pub(crate) struct Hit {
     excerpt: String,
     seq: u64,
 }
+
+/// The most events of a page.
+const MOST_EVENTS: usize = 5_000;
 
 /// The most places.
 const MOST_HITS: usize = 200;

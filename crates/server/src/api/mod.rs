@@ -21,10 +21,10 @@ mod values;
 mod waits;
 
 pub(crate) use at::{RunAt, now};
-pub(crate) use events::{Which as WhichEvents, page as events_page};
+pub(crate) use events::of_task as events_of_task;
 pub(crate) use runs::{SentenceBody, graph_of, markers_of, story_of};
 pub(crate) use stream::Streams;
-pub(crate) use task::{Which as WhichTask, detail as task_detail, detail_of as task_now, prompt_part};
+pub(crate) use task::{detail_by as task_by, detail_of as task_now, prompt_part};
 
 use crate::access::{Names, Tokens};
 use crate::error::{ApiError, ErrorBody};

@@ -1,10 +1,12 @@
 //! The SPARQL 1.1 protocol over the graph of runs: queries by GET or POST, and no updates.
 
 use super::Shared;
+use super::body::text;
 use crate::access::Session;
 use crate::error::{ApiError, ErrorBody};
 use crate::following::waiting;
 use crate::host::{Refusal, RefusalKind, SparqlAnswer};
+use axum::body::Body;
 use axum::extract::{Query, RawQuery};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -41,17 +43,18 @@ pub(crate) async fn sparql(
     request_body(content = String, content_type = "application/sparql-query", description = "the query; or a form with `query`"),
     responses((status = 200, body = String, content_type = "application/sparql-results+json"),
     (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 406, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+    (status = 406, body = ErrorBody), (status = 408, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
+    (status = 503, body = ErrorBody)))]
 pub(crate) async fn sparql_in_body(
     app: Shared,
     _caller: Session,
     headers: HeaderMap,
-    body: String,
+    body: Body,
 ) -> Result<Response, ApiError> {
     let ty = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let query = match ty.split(';').next().unwrap_or_default().trim() {
-        "application/sparql-query" => body,
-        "application/x-www-form-urlencoded" => of_form(&body)?,
+        "application/sparql-query" => text(body).await?,
+        "application/x-www-form-urlencoded" => of_form(&text(body).await?)?,
         "application/sparql-update" => return Err(no_updates()),
         _ => {
             let words = "the body must be application/sparql-query, or a form with `query`";

@@ -7,7 +7,7 @@ use super::query::{FromQuery, OfRun};
 use super::waits;
 use crate::access::Session;
 use crate::error::{Answer, ApiError, ErrorBody};
-use crate::following::{Follower, Hub, waiting};
+use crate::following::{Follower, Hub, Seen, waiting};
 use crate::shapes::{
     AttemptBody, CauseBody, DecisionBody, FailureBody, MessageBody, PayloadBody, PromptBody, PromptPart,
     Question, TaskDetail, TaskRowBody, TokensBody, cost,
@@ -68,56 +68,79 @@ pub(crate) fn detail_of(hub: &Arc<Hub>, follower: &Follower, task: &TaskId) -> R
 }
 
 /// Everything about a task but what it was asked: prompts are rendered anew, which takes a look at the whole journal.
-pub(crate) fn detail(hub: &Arc<Hub>, follower: &Follower, which: &Which) -> Result<TaskDetail, ApiError> {
+fn detail(hub: &Arc<Hub>, follower: &Follower, which: &Which) -> Result<TaskDetail, ApiError> {
     let id = TaskId(which.task.as_str().into());
+    let standing = standing(follower, &id, which.at)?;
+    let events = follower.events_of(&id, standing.position)?;
+    told(hub, follower, (&id, standing), &events)
+}
+
+/// The same of a task as it stands now, by its events, which the caller has read.
+pub(crate) fn detail_by(
+    hub: &Arc<Hub>,
+    follower: &Follower,
+    task: &TaskId,
+    events: &[Stamped],
+) -> Result<TaskDetail, ApiError> {
+    told(hub, follower, (task, standing(follower, task, None)?), events)
+}
+
+fn standing(follower: &Follower, id: &TaskId, at: Option<u64>) -> Result<Standing, ApiError> {
     let unknown = || ApiError::not_found(format!("run `{}` has no task `{id}`", follower.run));
     let last = follower.look(|seen| seen.position);
-    let past = which.at.filter(|at| *at < last);
-    let Standing { row, question, wait, position } = match past {
+    match at.filter(|at| *at < last) {
         Some(at) => follower.at(at, |picture| {
-            let (place, row) = picture.table.get(&id).ok_or_else(unknown)?;
+            let (place, row) = picture.table.get(id).ok_or_else(unknown)?;
             let row = TaskRowBody::of(picture, place, row, true, None);
-            let question = picture.gates.waiting(&id).cloned().map(|asked| (asked, Vec::new()));
-            Ok::<_, ApiError>(Standing { row, question, wait: None, position: at })
-        })??,
-        None => follower.look(|seen| {
-            let (place, row) = seen.picture.table.get(&id).ok_or_else(unknown)?;
-            let row = TaskRowBody::of(&seen.picture, place, row, seen.live, seen.said.get(&id));
-            let question = seen.picture.gates.waiting(&id).cloned();
-            let question = question.map(|asked| (asked, seen.steps.of(&id)));
-            let wait = waits::of(seen, &id).filter(|_| seen.live);
-            Ok::<_, ApiError>(Standing { row, question, wait, position: seen.position })
+            let question = picture.gates.waiting(id).cloned().map(|asked| (asked, Vec::new()));
+            Ok(Standing { row, question, wait: None, position: at })
         })?,
-    };
+        None => follower.look(|seen| {
+            let (place, row) = seen.picture.table.get(id).ok_or_else(unknown)?;
+            let row = TaskRowBody::of(&seen.picture, place, row, seen.live, seen.said.get(id));
+            let question = seen.picture.gates.waiting(id).cloned();
+            let question = question.map(|asked| (asked, seen.steps.of(id)));
+            let wait = waits::of(seen, id).filter(|_| seen.live);
+            Ok(Standing { row, question, wait, position: seen.position })
+        }),
+    }
+}
+
+fn told(
+    hub: &Arc<Hub>,
+    follower: &Follower,
+    (id, standing): (&TaskId, Standing),
+    events: &[Stamped],
+) -> Result<TaskDetail, ApiError> {
+    let Standing { row, question, wait, position } = standing;
     let words = row.waits.clone().unwrap_or_default();
     let waits_for = wait.map(|wait| waits::told(hub, &follower.run, &wait, &words));
-    let events = follower.events_of(&id, position)?;
-    let report = fold(&events).tasks.shift_remove(&id).unwrap_or_default();
-    let (workflow, graph) =
-        follower.look(|seen| (seen.picture.state.workflow.clone(), seen.picture.graph.clone()));
+    let report = fold(events).tasks.shift_remove(id).unwrap_or_default();
+    let asked = question.map(|(asked, steps)| {
+        let state = |seen: &Seen| (seen.picture.state.workflow.clone(), seen.picture.graph.clone());
+        (asked, steps, follower.look(state))
+    });
     let detail = follower.with_reader(|reader| {
-        let question = match question {
-            Some((asked, steps)) => ask(reader, &asked.ask)?
+        let question = match asked {
+            Some((asked, steps, (workflow, graph))) => ask(reader, &asked.ask)?
                 .map(|ask| Question::of(&follower.run, &workflow, &asked, &ask, steps, &graph)),
             None => None,
         };
-        let (conversation, conversation_cut) = conversation(reader, &events)?;
+        let (conversation, conversation_cut) = conversation(reader, events)?;
+        let partial = report.attempts.iter().rev().find_map(|attempt| attempt.partial.as_ref());
         Ok(TaskDetail {
             waits_for: waits_for.unwrap_or_default(),
             row,
-            tries: report.attempts.iter().map(|attempt| attempt_body(&id, attempt, &events)).collect(),
+            tries: report.attempts.iter().map(|attempt| attempt_body(id, attempt, events)).collect(),
             prompt: None,
             output: value(reader, report.output.as_ref())?,
             conversation,
             conversation_cut,
-            contract: contract(&events),
-            causes: causes(&report, &events),
+            contract: contract(events),
+            causes: causes(&report, events),
             question,
-            partial: value(
-                reader,
-                report.attempts.iter().rev().find_map(|attempt| attempt.partial.as_ref()),
-            )?,
-            decisions: decisions(&events),
+            partial: value(reader, partial)?,
+            decisions: decisions(events),
             failed: report.failure.as_ref().map(|failure| FailureBody::of(failure, Some(id.to_string()))),
             position,
         })

@@ -193,7 +193,7 @@ impl Follower {
         Ok(pieces)
     }
 
-    /// The events of one task, and of those below it where `below` says so. Waits for the disk.
+    /// The events of one task. Waits for the disk.
     pub fn events_of(&self, task: &TaskId, up_to: u64) -> Result<Vec<Stamped>, Error> {
         let mut seen = self.lock();
         let numbers = seen.events_of.get(task).cloned().unwrap_or_default();
@@ -216,10 +216,50 @@ impl Follower {
         read.map(|()| events)
     }
 
-    /// Reads the journal with `read`, which sees no event that is not folded.
+    /// How many of its events are known.
+    pub fn count_of(&self, task: &TaskId) -> usize {
+        self.look(|seen| seen.events_of.get(task).map_or(0, Vec::len))
+    }
+
+    /// The events of each of these tasks, in one walk over the journal: a record holds the events of many tasks and is read as a whole,
+    /// so task by task each record would be read as often as it has tasks. Waits for the disk.
+    pub fn events_of_each(
+        &self,
+        tasks: &[TaskId],
+        up_to: u64,
+    ) -> Result<HashMap<TaskId, Vec<Stamped>>, Error> {
+        let mut events: HashMap<TaskId, Vec<Stamped>> =
+            tasks.iter().map(|task| (task.clone(), Vec::new())).collect();
+        let (first, mut left) = self.look(|seen| {
+            let known = events.keys().filter_map(|task| seen.events_of.get(task)).flatten();
+            let numbers = known.map(|seq| u64::from(*seq)).filter(|seq| *seq <= up_to);
+            numbers.fold((u64::MAX, 0_usize), |(first, count), seq| (first.min(seq), count + 1))
+        });
+        if left == 0 {
+            return Ok(events);
+        }
+        self.with_reader(|reader| {
+            reader.read_while(first, &mut |stamped| {
+                let is_in = stamped.seq <= up_to;
+                let own = task_of(&stamped.event).filter(|_| is_in).and_then(|task| events.get_mut(task));
+                if let Some(own) = own {
+                    own.push(stamped);
+                    left = left.saturating_sub(1);
+                }
+                is_in && left > 0
+            })
+        })?;
+        Ok(events)
+    }
+
+    /// Reads the journal with the reader that is kept, so that its file is not opened each time. Others may look meanwhile; a second
+    /// caller has a reader of its own.
     pub fn with_reader<R>(&self, read: impl FnOnce(&Reader) -> Result<R, Error>) -> Result<R, Error> {
-        let reader = Reader::open(&self.state, &self.run)?;
-        read(&reader)
+        let kept = self.lock().reader.take();
+        let reader = kept.map_or_else(|| Reader::open(&self.state, &self.run), Ok)?;
+        let found = read(&reader)?;
+        self.lock().reader = Some(reader);
+        Ok(found)
     }
 
     /// Looks at the run as it was after one of its events. Waits for the disk.
@@ -344,5 +384,39 @@ impl Seen {
             Some(reader) => Ok(reader),
             None => Reader::open(state, run),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::tests::Nothing;
+    use convoke_journal::{Journal, Owner, RunMeta, Sqlite};
+    use convoke_model::JsonText;
+    use convoke_testkit::events::{group, id, stamp, started};
+
+    #[test]
+    fn the_events_of_many_tasks_are_those_of_each_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::open(folder.path().join("state")).unwrap();
+        let run = RunId("r".into());
+        let Event::RunStarted(mut begin) = started() else { unreachable!() };
+        begin.run = run.clone();
+        let mut events = vec![Event::RunStarted(begin)];
+        events.extend(["a", "b", "a", "c", "a", "b"].map(group));
+        let meta = RunMeta { plan: JsonText::of(&"a plan"), source: JsonText::of(&["a.yaml", "a"]) };
+        let owner = Owner { pid: u32::MAX, start: None, host: "h".into(), boot: "b".into() };
+        Sqlite::create(&state, &run, &meta, &owner).unwrap().append(&stamp(events), &[], &[]).unwrap();
+        let follower = Follower::new(&state, &run, &Nothing).unwrap();
+        follower.read_on();
+        let tasks = ["a", "b", "none"].map(id);
+        for up_to in [0, 1, 2, 4, 6, u64::MAX] {
+            let all = follower.events_of_each(&tasks, up_to).unwrap();
+            assert_eq!(all.len(), tasks.len(), "a task without events is there as well");
+            for task in &tasks {
+                assert_eq!(all[task], follower.events_of(task, up_to).unwrap(), "{task} up to {up_to}");
+            }
+        }
+        assert_eq!((follower.count_of(&tasks[0]), follower.count_of(&tasks[2])), (3, 0));
     }
 }

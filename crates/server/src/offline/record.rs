@@ -10,7 +10,7 @@ use crate::api::{self, RunAt, now};
 use crate::following::{Follower, Hub};
 use crate::shapes::{PromptBody, RunHead, TaskDetail, TaskRowBody, TimelineBody};
 use convoke_agent::redaction::Scrubber;
-use convoke_model::TaskId;
+use convoke_model::{Stamped, TaskId};
 use convoke_view::{Row, Standing};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,6 +26,9 @@ const MOST_TIMELINE: usize = 100_000;
 
 /// Bytes of what is said of single tasks.
 const DETAILS: usize = 16 << 20;
+
+/// Events that are in memory at once; each is at most a few kilobytes, as longer values are blobs.
+const EVENTS_AT_ONCE: usize = 8_000;
 
 /// Bytes of prompts that are kept until they are written.
 const PROMPTS: usize = 16 << 20;
@@ -173,15 +176,15 @@ fn details(
     let mut prompts = Prompts::of(of);
     let mut room = Room::new(of.scrubber, DETAILS);
     let (mut texts, mut beginnings) = (Vec::new(), 0);
-    for task in order {
-        let which = api::WhichTask { task: task.to_string(), at: None };
-        let detail = api::task_detail(hub, follower, &which)?;
+    each_with_events(follower, order, &mut |task, events| {
+        let detail = api::task_by(hub, follower, task, events)?;
         let detail = TaskDetail { prompt: prompts.take(task), ..detail };
         let is_cut = detail.output.iter().chain(&detail.partial).any(|value| value.cut);
-        let Some(text) = room.take(&detail) else { break };
+        let Some(text) = room.take(&detail) else { return Ok(false) };
         beginnings += usize::from(is_cut);
         texts.push((task.to_string(), text));
-    }
+        Ok(true)
+    })?;
     let mut left_out = Vec::new();
     if beginnings > 0 {
         let words = convoke_view::words::plural(beginnings as u64, "answer");
@@ -231,17 +234,48 @@ fn told(
 ) -> Result<(Vec<(String, String)>, usize), OfflineError> {
     let is_composite =
         |row: &&(usize, TaskRowBody)| row.1.kind.as_deref().is_some_and(|kind| COMPOSITE.contains(&kind));
-    let those: Vec<&String> = rows.iter().filter(is_composite).map(|(_, row)| &row.task).collect();
+    let of_row = |(_, row): &(usize, TaskRowBody)| TaskId(row.task.as_str().into());
+    let those: Vec<TaskId> = rows.iter().filter(is_composite).map(of_row).collect();
     let mut room = Room::new(of.scrubber, TOLD);
     let mut texts = Vec::new();
-    for task in &those {
-        let which = api::WhichEvents { from: None, limit: Some(5_000), task: Some((*task).clone()) };
-        let page = api::events_page(follower, &which)?;
-        let page: Value = serde_json::from_str(&page).unwrap_or_default();
-        let Some(text) = room.take(&page) else { break };
-        texts.push(((*task).clone(), text));
-    }
+    each_with_events(follower, &those, &mut |task, events| {
+        let page: Value = serde_json::from_str(&api::events_of_task(follower, events)).unwrap_or_default();
+        let text = room.take(&page);
+        let has_room = text.is_some();
+        texts.extend(text.map(|text| (task.to_string(), text)));
+        Ok(has_room)
+    })?;
     Ok((texts, those.len()))
+}
+
+/// Takes a task with its events; says whether it wants more.
+type TakeTask<'a> = dyn FnMut(&TaskId, &[Stamped]) -> Result<bool, OfflineError> + 'a;
+
+/// Gives each task with its events, for as long as `take` wants more. Only the events of one portion are in memory.
+fn each_with_events(
+    follower: &Follower,
+    tasks: &[TaskId],
+    take: &mut TakeTask<'_>,
+) -> Result<(), OfflineError> {
+    let mut rest = tasks;
+    while !rest.is_empty() {
+        let mut room = EVENTS_AT_ONCE;
+        let fits = rest.iter().take_while(|task| {
+            let left = room.checked_sub(follower.count_of(task));
+            room = left.unwrap_or_default();
+            left.is_some()
+        });
+        // A task with more events than that is a portion of its own.
+        let (portion, later) = rest.split_at(fits.count().max(1));
+        let events = follower.events_of_each(portion, u64::MAX)?;
+        for task in portion {
+            if !take(task, &events[task])? {
+                return Ok(());
+            }
+        }
+        rest = later;
+    }
+    Ok(())
 }
 
 /// An object that is written field by field.

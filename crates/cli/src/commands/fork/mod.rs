@@ -97,6 +97,7 @@ pub fn run(console: &Console, args: &ForkArgs) -> Result<Exit, CommandFailure> {
     .admit()?;
     failpoint!("fork.admitted");
     let equipment = Equipment::for_plan(&plan, &cassette, &console.config)?;
+    equipment.refuse_secrets_in(&inputs)?;
     let journal = create(&state, &plan, started, (&base, &blobs), history, opening)?;
     failpoint!("fork.journal.made");
     console.say(&format!("run {} is a fork of {}", journal.run(), base.run));
