@@ -459,8 +459,9 @@ fn a_text_is_compiled_only_for_those_who_may_start_runs() {
     let (view, operate) = (token("view"), token("operate"));
     let served = Served::over(&world);
     let of = |prompt: &str| {
-        let text =
-            format!("workflow: {{name: \"${{PLANTED}}\", entry_point: a}}\nagents:\n  - {{name: a, {prompt}}}\n");
+        let text = format!(
+            "workflow: {{name: \"${{PLANTED}}\", entry_point: a}}\nagents:\n  - {{name: a, {prompt}}}\n"
+        );
         json!({ "text": text }).to_string()
     };
     for text in [of("prompt: !file planted.txt"), of("type: workflow, workflow: inner.yaml")] {
