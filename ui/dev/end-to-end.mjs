@@ -51,8 +51,8 @@ test('a run is started from a file, and its tasks turn while it is watched', asy
   keep.fleet = page.url().split('/')[4];
   const done = page.getByText(/^\d+\/\d+ done$/);
   await done.waitFor();
-  const counts = new Set();
-  while (!(counts.size > 3)) counts.add(await done.textContent());
+  const before = await done.textContent();
+  await done.filter({ hasNotText: before }).waitFor();
   await seen(page, 'graph');
 });
 
@@ -194,6 +194,19 @@ test('capacity, timeline, story, signs of life and search show what they are for
   await seen(page, 'search');
 });
 
+test('the menu of the top line leads to another run', async ({ page, base, keep }) => {
+  await page.goto(`${base}/runs/${keep.fleet}/story`);
+  await page.getByRole('button', { name: 'Latest runs' }).click();
+  await page.getByText(/ today$/).waitFor();
+  const menu = page.getByRole('region', { name: 'Latest runs' });
+  const other = menu.getByRole('link', { name: 'aim' });
+  await other.waitFor();
+  await seen(page, 'menu');
+  await other.click();
+  await page.waitForURL(`**/runs/${keep.goal}/**`);
+  await menu.waitFor({ state: 'hidden' });
+});
+
 test('keys lead to everything', async ({ page, base, keep }) => {
   await page.goto(`${base}/runs`);
   await page.getByRole('link', { name: 'fleet' }).first().waitFor();
@@ -255,11 +268,13 @@ test('a run as a file opens without a server, shows the same, and asks for nothi
     return pathToFileURL(path).href;
   };
   for (const run of [keep.fleet, keep.goal, keep.merged]) file(run);
-  await page.goto(`${base}/runs/${keep.goal}/goals`);
-  const reasons = await texts(page.getByRole('table', { name: 'Goals and their tasks' }).getByRole('row'));
   await page.goto(`${base}/runs/${keep.fleet}/story`);
   await page.getByRole('region', { name: 'Story of the run' }).getByRole('listitem').first().waitFor();
   const told = await texts(page.getByRole('region', { name: 'Story of the run' }).locator('li p'));
+  // This page stays open: reasons come to it one by one.
+  await page.goto(`${base}/runs/${keep.goal}/goals`);
+  const goals = page.getByRole('table', { name: 'Goals and their tasks' }).getByRole('row');
+  await goals.nth(3).waitFor();
   for (const options of [{}, { dark: true }, { width: 390, height: 844, touch: true }]) {
     const kind = options.dark ? '-dark' : options.width ? '-phone' : '';
     const { context, page } = await open(options);
@@ -284,11 +299,11 @@ test('a run as a file opens without a server, shows the same, and asks for nothi
     await look();
     look = await view(keep.fleet, 'story', 'story');
     await page.getByRole('region', { name: 'Story of the run' }).getByRole('listitem').first().waitFor();
-    expect(JSON.stringify(await texts(page.locator('main li p'))) === JSON.stringify(told), 'the file tells the story that the server tells');
+    await same(page, () => texts(page.locator('main li p')), () => told, 'the file tells the story that the server tells');
     await look();
     look = await view(keep.goal, 'goals', 'goal');
     await page.getByRole('table', { name: 'Goals and their tasks' }).getByRole('row').nth(3).waitFor();
-    if (!options.width) expect(JSON.stringify(await texts(page.getByRole('table').getByRole('row'))) === JSON.stringify(reasons), 'the tree is the one of the server');
+    if (!options.width) await same(page, () => texts(page.getByRole('table').getByRole('row')), () => texts(goals), 'the tree is the one of the server');
     await look();
     look = await view(keep.merged, 'merges', 'merges');
     await page.getByRole('region', { name: 'Merges' }).getByText('sources').first().waitFor();
@@ -323,7 +338,7 @@ test('dark, and 390 pixels wide, nothing is lost', async ({ server, base, keep }
     for (const path of paths) {
       await page.goto(base + path);
       await page.locator('main :is(table, [role=table], [role=group], [role=region], h1, .title)').first().waitFor();
-      await page.locator('main').getByText(/^(Reading|Searching|Comparing|Drawing) /).waitFor({ state: 'detached' });
+      await page.locator('main').filter({ hasNot: page.getByText(/^(Reading|Searching|Comparing|Drawing) /) }).waitFor();
       await seen(page, `${options.dark ? 'dark' : 'phone'}${path.split('?')[0].replaceAll(/[^a-z]+/g, '-')}`);
       expect(!(await page.evaluate('document.documentElement.scrollWidth > innerWidth + 1')), `${path} scrolls sideways`);
     }
@@ -339,6 +354,17 @@ function expect(holds, otherwise) {
 }
 
 const texts = (found) => found.allTextContents().then((all) => all.map((text) => text.replace(/\s+/g, ' ').trim()));
+
+/** Waits until a page says the same as another one, or as something that is known. */
+async function same(page, look, wanted, what) {
+  const end = Date.now() + 60_000;
+  for (;;) {
+    const [found, other] = [JSON.stringify(await look()), JSON.stringify(await wanted())];
+    if (found === other) return;
+    expect(Date.now() < end, `${what}: ${found} is not ${other}`);
+    await page.evaluate('new Promise(requestAnimationFrame)');
+  }
+}
 
 /** Looks at a page: axe, and a picture if pictures are wanted. */
 async function seen(page, name) {
@@ -393,11 +419,10 @@ const server = {
   link,
   // Ends the server; what is given back starts it again at the same place.
   async again() {
-    const ended = new Promise((resolve) => server.child.once('exit', resolve));
     server.child.removeAllListeners('exit');
-    server.child.once('exit', () => {});
+    const ended = new Promise((resolve) => server.child.once('exit', resolve));
     server.child.kill('SIGKILL');
-    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 500))]);
+    await ended;
     return async () => {
       ({ child: server.child, link: server.link } = await serve(new URL(base).port));
     };

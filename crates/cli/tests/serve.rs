@@ -447,6 +447,39 @@ fn a_token_may_what_its_role_says_until_it_is_revoked() {
     world.convoke(&["serve", "token", "revoke", "eyes"]).exits(2);
 }
 
+/// Compiling a text looks up variables of the server and reads files, which is for those who may start runs.
+#[test]
+fn a_text_is_compiled_only_for_those_who_may_start_runs() {
+    let world = World::with_workflow(GATED).env("PLANTED", "canary-of-the-server");
+    world.write("planted.txt", "canary-of-the-file");
+    world.write("inner.yaml", "workflow: {name: inner, entry_point: canary-of-another}\nagents: []\n");
+    let token = |role: &str| {
+        world.convoke(&["serve", "token", "add", role, "--role", role]).exits(0).stdout.trim().to_owned()
+    };
+    let (view, operate) = (token("view"), token("operate"));
+    let served = Served::over(&world);
+    let of = |prompt: &str| {
+        let text = format!(
+            "workflow: {{name: \"${{PLANTED}}\", entry_point: a}}\nagents:\n  - {{name: a, {prompt}}}\n"
+        );
+        json!({ "text": text }).to_string()
+    };
+    for text in [of("prompt: !file planted.txt"), of("type: workflow, workflow: inner.yaml")] {
+        for call in ["/check", "/plan"] {
+            let refused = served.as_token(&view, "POST", call, &text).is(403);
+            assert!(refused.code() == "role" && !refused.body.contains("canary"), "{refused:?}");
+        }
+        served.as_token(&operate, "POST", "/check", &text).is(200);
+    }
+    let plan = served.as_token(&operate, "POST", "/plan", &of("prompt: !file planted.txt")).is(200);
+    assert!(
+        plan.body.contains("canary-of-the-server"),
+        "who may start runs is told what would run: {plan:?}"
+    );
+    // A file that the operator has put there is no text of the caller.
+    served.as_token(&view, "POST", "/check", &json!({"file": "w.yaml"}).to_string()).is(200);
+}
+
 /// A step of a run gets hold of a token and calls the server: it may look, and it decides nothing.
 #[test]
 fn a_step_of_a_run_may_look_and_not_act() {

@@ -11,7 +11,6 @@ pub use crate::shapes::{
     AttemptBody, CapacityBody, HolderBody, InstanceBody, LimitBody, MessageBody, PayloadBody, Question,
     QuestionField, QuestionOption, RunHead, TaskDetail, WaitsFor,
 };
-use convoke_capacity::Capacity;
 use convoke_journal::{RunRow, Saying, StateDir};
 use convoke_model::{RunId, TaskId, Timestamp};
 use convoke_view::Picture;
@@ -99,10 +98,8 @@ impl Looking {
 
     /// What processes share; `None` where nothing was shared since the machine was started.
     pub fn capacity(&self) -> Result<Option<CapacityBody>, String> {
-        let path = self.hub.host.capacity_table(&self.hub.state);
-        let snapshot = if path.exists() { Capacity::observe(&path) } else { Ok(None) };
-        let snapshot = snapshot.map_err(|error| error.to_string())?;
-        Ok(snapshot.map(|snapshot| CapacityBody::of(Some(&snapshot))))
+        let snapshot = self.hub.shared().map_err(|error| error.to_string())?;
+        Ok(snapshot.map(|snapshot| CapacityBody::of(Some(&snapshot), |_| Vec::new())))
     }
 
     fn opened(&self, run: &RunId) -> Result<Arc<Follower>, String> {

@@ -288,6 +288,8 @@ export interface Limit {
   window_ms?: number | null;
   paused_for_ms?: number | null;
   holders: { run: string; process?: number | null; workflow: string; used: number }[];
+  /** The most that was in use in each minute of the last hour, the newest last. */
+  recent: number[];
 }
 
 export interface Process {

@@ -1,12 +1,12 @@
 // Limits and processes of the machine, as the server says them. Each change replaces the whole: it is small.
 //
-// What was used is kept since the page was opened: the server has no history of it, and the page says so.
+// What was used in the last hour comes with each limit; how full the fullest was is kept since the page was opened.
 
 import { ApiError, get } from '../api/client';
 import { stream } from '../api/stream';
 import type { Capacity, Limit, Process } from '../api/types';
 
-const KEPT = 60;
+const KEPT = 30;
 
 class CapacityStore {
   limits: Limit[] = $state.raw([]);
@@ -15,8 +15,6 @@ class CapacityStore {
   error: ApiError | null = $state.raw(null);
   /** How full the fullest limit was, for the line at the top of the page: 0 to 1. */
   recent: number[] = $state.raw([]);
-  /** What was used of each limit since the page was opened. */
-  history: ReadonlyMap<string, number[]> = $state.raw(new Map());
 
   start(): void {
     get<Capacity>('/capacity').then(
@@ -38,9 +36,7 @@ class CapacityStore {
     this.processes = capacity.processes;
     this.state = 'ready';
     this.error = null;
-    this.recent = [...this.recent.slice(1 - KEPT / 2), fullness(this.limits)];
-    const old = this.history;
-    this.history = new Map(this.limits.map(({ name, used }) => [name, [...(old.get(name) ?? []).slice(1 - KEPT), used]]));
+    this.recent = [...this.recent.slice(1 - KEPT), fullness(this.limits)];
   }
 }
 

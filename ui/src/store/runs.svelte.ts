@@ -35,10 +35,10 @@ class Runs {
 
   /** Follows the runs for as long as the page is open. */
   start(): void {
-    stream.follow('runs', (type, data) => {
+    stream.follow('runs', (_, data) => {
       if (data.totals) this.totals = data.totals;
       this.apply(data.rows ?? data.runs ?? [], data.gone ?? []);
-      if (type !== 'snapshot' && !data.totals) this.countAgain();
+      if (!data.totals) this.countAgain();
     });
   }
 

@@ -8,7 +8,6 @@ use crate::following::waiting;
 use crate::shapes::{CapacityBody, InstanceBody, unit_of};
 use axum::Json;
 use axum::extract::Path;
-use convoke_capacity::Capacity;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -17,12 +16,11 @@ use utoipa::ToSchema;
 pub(crate) async fn table(app: &Arc<App>) -> Result<CapacityBody, ApiError> {
     let hub = app.hub.clone();
     waiting(move || {
-        let path = hub.host.capacity_table(&hub.state);
-        let snapshot = if path.exists() { Capacity::observe(&path) } else { Ok(None) };
-        let snapshot = snapshot.map_err(|error| {
+        let snapshot = hub.shared().map_err(|error| {
             ApiError::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "capacity", error.to_string())
         })?;
-        Ok(CapacityBody::of(snapshot.as_ref()))
+        let recent = |name: &str| hub.look_at_usage(|usage| usage.of(name).collect());
+        Ok(CapacityBody::of(snapshot.as_ref(), recent))
     })
     .await
 }

@@ -20,13 +20,14 @@ pub(crate) struct SubjectBody {
     /// One of the files that may be started.
     #[serde(default)]
     file: Option<String>,
-    /// The text of a workflow.
+    /// The text of a workflow. It takes a token that may start runs (`operate`): see the call.
     #[serde(default)]
     text: Option<String>,
 }
 
 impl SubjectBody {
-    /// A text may name files of the machine, so it takes the right to start one.
+    /// Compiling a text expands `${NAME}` and reads the files that it names, so it takes the right to start a run. A file is one that the
+    /// operator of the server has put there.
     fn subject(self, session: &Session) -> Result<Subject, ApiError> {
         if self.text.is_some() {
             session.may(Role::Operate)?;
@@ -62,6 +63,10 @@ pub(crate) struct CheckedBody {
 }
 
 /// Everything that is wrong with a file
+///
+/// A `text` is compiled in the folder of the server: `${NAME}` is looked up among the variables of the server, and files that the text names
+/// (`!file`, sub-workflows, prompts) are read. So it takes a token that may start runs (`operate`); any other is refused with 403 before
+/// anything is read. A `file` is one of those that may be started; any token may ask about it.
 #[utoipa::path(post, path = "/check", tag = "files", request_body = SubjectBody, responses(
     (status = 200, body = CheckedBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]
@@ -86,6 +91,10 @@ pub(crate) struct PlannedBody {
 }
 
 /// What a file would do, without doing it
+///
+/// A `text` is compiled in the folder of the server: `${NAME}` is looked up among the variables of the server, and files that the text names
+/// (`!file`, sub-workflows, prompts) are read. So it takes a token that may start runs (`operate`); any other is refused with 403 before
+/// anything is read. A `file` is one of those that may be started; any token may ask about it.
 #[utoipa::path(post, path = "/plan", tag = "files", request_body = SubjectBody, responses(
     (status = 200, body = PlannedBody), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
     (status = 404, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody)))]

@@ -3,8 +3,10 @@
 use super::board::Board;
 use super::follower::Follower;
 use super::keeper;
+use super::usage::Usage;
 use crate::error::ApiError;
 use crate::host::Host;
+use convoke_capacity::{Capacity, Snapshot};
 use convoke_journal::StateDir;
 use convoke_model::RunId;
 use std::collections::{BTreeMap, HashMap};
@@ -25,6 +27,8 @@ pub(crate) struct Hub {
     pub board: Board,
     /// What tells the looks of this server from those of others.
     pub boot: u64,
+    /// What was in use of each limit lately.
+    usage: Mutex<Usage>,
     followers: Mutex<HashMap<RunId, Arc<Follower>>>,
     /// Why journals could not be read: a run that has ended is not looked into again for the list.
     problems: Mutex<BTreeMap<String, String>>,
@@ -41,12 +45,32 @@ impl Hub {
             host,
             board,
             boot,
+            usage: Mutex::default(),
             followers: Mutex::default(),
             problems: Mutex::default(),
             changes,
         });
         keeper::start(&hub)?;
         Ok(hub)
+    }
+
+    /// What processes share at this moment, if they have shared anything since the machine was started.
+    pub fn shared(&self) -> Result<Option<Snapshot>, convoke_capacity::Error> {
+        let path = self.host.capacity_table(&self.state);
+        if path.exists() { Capacity::observe(&path) } else { Ok(None) }
+    }
+
+    /// Remembers what is in use of each limit.
+    pub fn note_usage(&self, minute: u64) {
+        // A table that cannot be read is told to those that ask for it.
+        let Ok(Some(snapshot)) = self.shared() else { return };
+        let now = snapshot.resources.iter().map(|resource| (resource.name.as_str(), resource.in_use));
+        self.look_at_usage(|usage| usage.take(minute, now));
+    }
+
+    /// Looks at what was in use.
+    pub fn look_at_usage<R>(&self, look: impl FnOnce(&mut Usage) -> R) -> R {
+        look(&mut self.usage.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Is told whenever something is new.

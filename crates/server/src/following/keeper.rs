@@ -21,6 +21,9 @@ const FORGOTTEN: Duration = Duration::from_secs(20);
 /// Between two looks at all runs.
 const BOARD: Duration = Duration::from_millis(700);
 
+/// Between two looks at what processes share, for the line of the last hour.
+const USAGE: Duration = Duration::from_secs(5);
+
 /// Starts it. It ends with the hub.
 pub(super) fn start(hub: &Arc<Hub>) -> std::io::Result<()> {
     let hub = Arc::downgrade(hub);
@@ -28,7 +31,8 @@ pub(super) fn start(hub: &Arc<Hub>) -> std::io::Result<()> {
 }
 
 fn keep(hub: &Weak<Hub>) {
-    let (mut last_news, mut board_at) = (Instant::now(), Instant::now());
+    let begun = Instant::now();
+    let (mut last_news, mut board_at, mut usage_at) = (begun, begun, None::<Instant>);
     loop {
         let pause = match hub.upgrade() {
             None => return,
@@ -38,6 +42,10 @@ fn keep(hub: &Weak<Hub>) {
                 if board_at.elapsed() >= BOARD {
                     is_new |= hub.board.read_on();
                     board_at = Instant::now();
+                }
+                if usage_at.is_none_or(|at| at.elapsed() >= USAGE) {
+                    hub.note_usage(begun.elapsed().as_secs() / 60);
+                    usage_at = Some(Instant::now());
                 }
                 if is_new {
                     last_news = Instant::now();

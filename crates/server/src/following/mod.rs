@@ -9,6 +9,7 @@ mod events;
 mod follower;
 mod hub;
 mod keeper;
+mod usage;
 
 pub(crate) use board::{Gone, Listed};
 pub(crate) use follower::{Follower, Seen};

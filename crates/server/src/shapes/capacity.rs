@@ -49,6 +49,8 @@ pub struct LimitBody {
     /// Until it goes on, where it pauses.
     pub paused_for_ms: Option<u64>,
     pub holders: Vec<HolderBody>,
+    /// The most that was in use in each of the last 60 minutes, the newest last; from the start of the server on.
+    pub recent: Vec<u64>,
 }
 
 /// A process that holds some of it.
@@ -73,11 +75,13 @@ pub struct InstanceBody {
 }
 
 impl CapacityBody {
-    pub fn of(snapshot: Option<&Snapshot>) -> CapacityBody {
+    /// `recent` says of a limit what was in use of it in each minute lately.
+    pub fn of(snapshot: Option<&Snapshot>, recent: impl Fn(&str) -> Vec<u32>) -> CapacityBody {
         let Some(snapshot) = snapshot else {
             return CapacityBody { limits: Vec::new(), processes: Vec::new(), shared: false };
         };
-        let limits = snapshot.resources.iter().map(|resource| limit(resource, snapshot)).collect();
+        let limits = snapshot.resources.iter();
+        let limits = limits.map(|resource| limit(resource, snapshot, &recent(&resource.name))).collect();
         let takes_part = |instance: &&Instance| {
             instance.liveness != Liveness::Dead || instance.leases > 0 || instance.waiting > 0
         };
@@ -86,7 +90,7 @@ impl CapacityBody {
     }
 }
 
-fn limit(resource: &ResourceView, snapshot: &Snapshot) -> LimitBody {
+fn limit(resource: &ResourceView, snapshot: &Snapshot, recent: &[u32]) -> LimitBody {
     let (unit, factor) = unit_of(&resource.name);
     let amount = |units: u32| u64::from(units) * factor;
     let holders = snapshot.holders(&resource.name).into_iter().map(|holding| HolderBody {
@@ -109,6 +113,7 @@ fn limit(resource: &ResourceView, snapshot: &Snapshot) -> LimitBody {
         // Rounded, so that what stands still does not look new at every look.
         paused_for_ms: resource.paused_for.map(|time| millis(time).div_ceil(1_000) * 1_000),
         holders: holders.collect(),
+        recent: recent.iter().map(|units| amount(*units)).collect(),
     }
 }
 
