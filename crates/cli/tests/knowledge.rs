@@ -39,7 +39,7 @@ fn worker(world: &World) -> Worker {
 
 fn question(query: &str, time_ms: u64) -> Question {
     let bounds = Bounds { time_ms, ..Bounds::AGENT };
-    Question { query: query.to_owned(), bounds, view: View::All, form: Form::Rows }
+    Question { query: query.to_owned(), bounds, view: View::All, form: Form::Rows, given: None }
 }
 
 #[test]

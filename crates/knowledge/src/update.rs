@@ -33,6 +33,11 @@ pub fn folder(state: &StateDir) -> PathBuf {
     state.path().join("knowledge")
 }
 
+/// Makes the folder: a worker that has none to be confined to would not be confined.
+pub fn make_folder(state: &StateDir) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder(state))
+}
+
 /// The graph's file.
 pub fn file(state: &StateDir) -> PathBuf {
     folder(state).join(worker::FILE)
@@ -74,7 +79,7 @@ fn take_turn(state: &StateDir, patience: Duration) -> Result<Option<Lease>, Erro
 }
 
 fn follow(state: &StateDir, lease: Lease, stated: Option<Telling>) -> Result<Updated, Error> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder(state))?;
+    make_folder(state)?;
     let (store, is_new) = Store::open(&file(state))?;
     if is_new {
         Cursors::remove(state, &name());

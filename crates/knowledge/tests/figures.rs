@@ -163,6 +163,7 @@ fn figures_of_usual_questions() {
                     bounds: Bounds::PERSON,
                     view: View::All,
                     form: Form::Rows,
+                    given: None,
                 },
             )
             .unwrap()
