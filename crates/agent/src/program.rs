@@ -10,6 +10,7 @@
 
 mod blocks;
 mod functions;
+mod graph;
 mod library;
 mod metadata;
 mod perform;

@@ -39,7 +39,7 @@ fn worker(world: &World) -> Worker {
 
 fn question(query: &str, time_ms: u64) -> Question {
     let bounds = Bounds { time_ms, ..Bounds::AGENT };
-    Question { query: query.to_owned(), bounds, view: View::All, form: Form::Rows }
+    Question { query: query.to_owned(), bounds, view: View::All, form: Form::Rows, given: None }
 }
 
 #[test]
@@ -270,6 +270,17 @@ fn an_answer_is_shown_with_its_sources_and_its_citations_checked() {
         serde_json::from_str(&world.run(&["show", "last", "synthesis", "--format", "json"]).stdout).unwrap();
     let recorded = task["output"]["citations"].as_array().unwrap_or_else(|| panic!("{task}"));
     assert_eq!(recorded.iter().map(|one| one["verdict"].as_str().unwrap()).collect::<Vec<_>>(), verdicts);
+    // So does the graph, without a word of the answer.
+    let known = world.run(&["knowledge", "ask", "citations", "last", "--format", "csv"]).stdout;
+    let rows: Vec<&str> = known.lines().skip(1).collect();
+    let word = |row: &str| row.rsplit([':', '#']).next().unwrap_or_default().to_owned();
+    let words: Vec<String> = rows.iter().map(|row| word(row)).collect();
+    assert_eq!(words, ["QuoteFound", "QuoteMissing", "UnknownSource", "Unchecked"], "{known}");
+    assert!(rows[0].starts_with("synthesis,1,a,") && rows[2].starts_with("synthesis,3,,"), "{known}");
+    let sources = world.run(&["knowledge", "ask", "sources", "last", "--format", "csv"]).stdout;
+    assert!(sources.lines().any(|row| row.starts_with("a,") && row.ends_with(",1")), "{sources}");
+    let passages = "SELECT ?p { ?c a cv:Citation ; ?p ?o FILTER(?p IN (cv:claimText, cv:excerptText)) }";
+    assert_eq!(world.run(&["knowledge", "query", passages, "--format", "csv"]).stdout.trim(), "p");
 }
 
 #[test]

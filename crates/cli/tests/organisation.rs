@@ -228,3 +228,94 @@ fn a_department_that_is_not_there_is_named_with_the_nearest() {
     assert_eq!(said.code, 3);
     assert!(said.stderr.contains("did you mean `finance`?"), "{}", said.stderr);
 }
+
+const FIRM: &str = "@prefix cv: <https://w3id.org/convoke#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix : <https://firm.example/#> .
+:firm a cv:Company ; cv:hasDepartment :law .
+:law a cv:Department ; rdfs:label \"Law\" ; cv:headedBy :lawyer ; cv:hasAgentRole :lawyer , :clerk ; cv:offersTool :wiki .
+:lawyer rdfs:label \"the lawyer\" ; cv:task \"Judge it.\" ; cv:systemPrompt \"You know the law.\" ; cv:timeoutSeconds 300 .
+:clerk cv:reportsTo :lawyer ; cv:mayNotUse :wiki .
+:wiki a cv:MCPServer ; cv:command \"python3\" ; cv:arguments \"server.py\" .
+:policy a cv:ModelPolicy ; cv:forRole :lawyer ; cv:model \"law-1\" .
+";
+
+/// A role is used in a workflow: its words reach the model, its server is offered to it alone, and the graph knows who it was.
+#[test]
+fn a_step_that_names_a_role_is_that_role() {
+    let world = World::new();
+    world.write("firm.ttl", FIRM);
+    world.write("server.py", include_str!("approvals/server.py"));
+    let workflow = "workflow: {name: w, entry_point: judge, runtime: {provider: {name: scripted, file: replies.yaml}}}\nagents:\n  - {name: judge, role: 'org:firm.ttl#lawyer', routes: [{to: other}]}\n  \
+                    - {name: other, prompt: Say it.}\n";
+    world.write("w.yaml", workflow);
+    let call = "{tool_calls: [{name: wiki__look, arguments: {what: x}}]}";
+    world.write("replies.yaml", format!("replies:\n  judge: [{call}, judged]\n  other: [{call}, said]\n"));
+    let said = world.run(&["run", "w.yaml"]);
+    assert_eq!(said.code, 1, "the other one has no such tool: {}", said.stderr);
+    let failed = events(&world, "task_failed");
+    assert_eq!(failed.iter().map(|one| &one["task"]).collect::<Vec<_>>(), ["other"]);
+    let called = events(&world, "tool_called");
+    assert_eq!(called.iter().map(|one| &one["task"]).collect::<Vec<_>>(), ["judge"]);
+    let shown = world.run(&["show", "last", "judge", "--full"]).stdout;
+    for words in ["Judge it.", "You know the law.", "law-1"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let asked = "SELECT ?role WHERE { ?t cv:taskId \"judge\" ; prov:wasAssociatedWith ?role . ?role cv:inDepartment ?d }";
+    let rows = world.run(&["knowledge", "query", asked, "--format", "csv"]);
+    assert!(rows.stdout.contains("https://firm.example/#lawyer"), "{} {}", rows.stdout, rows.stderr);
+
+    // What was compiled at the start goes on: the file may be gone.
+    std::fs::remove_file(world.path("firm.ttl")).unwrap();
+    world.write("replies.yaml", "replies:\n  other: [said]\n");
+    let said = world.run(&["resume", "last"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+}
+
+#[test]
+fn a_persona_that_names_a_role_is_that_role() {
+    let world = World::new();
+    world.write("firm.ttl", FIRM);
+    world.write(
+        "p.yaml",
+        "schemaVersion: '1'\npersonas: [{id: p, role: 'org:firm.ttl#lawyer'}]\n\
+         pipeline: {entryNodeId: n, nodes: [{id: n, actorId: x, personaId: p}]}\n",
+    );
+    let said = world.run(&["run", "p.yaml", "-p", "scripted"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let asked =
+        "SELECT DISTINCT ?role ?model WHERE { ?t prov:wasAssociatedWith ?role ; cv:askedModel ?model }";
+    let rows = world.run(&["knowledge", "query", asked, "--format", "csv"]).stdout;
+    assert!(rows.contains("https://firm.example/#lawyer") && rows.contains("law-1"), "{rows}");
+}
+
+#[test]
+fn a_role_that_cannot_be_taken_is_a_finding_of_check() {
+    let world = World::new();
+    world.write("firm.ttl", FIRM);
+    world.write("broken.ttl", format!("{FIRM}:clerk cv:usesTools :wiki .\n"));
+    let check = |folder: &str, role: &str| {
+        let text = format!(
+            "workflow: {{name: w, entry_point: a, runtime: {{provider: scripted}}}}\nagents:\n  - name: a\n    role: 'org:{role}'\n"
+        );
+        world.write(&format!("{folder}w.yaml"), text);
+        world.run(&["check", &format!("{folder}w.yaml")])
+    };
+    let cases = [
+        ("", "firm.ttl#lawyre", vec!["org::unknown_role", "did you mean `lawyer`?", "w.yaml:4"]),
+        ("", "gone.ttl#lawyer", vec!["file::missing", "w.yaml:4"]),
+        (
+            "",
+            "broken.ttl#lawyer",
+            vec!["org::refused", "w.yaml:4", "org::unknown_word", "broken.ttl:9", "cv:usesTool"],
+        ),
+        ("alone/", "../firm.ttl#lawyer", vec!["file::outside", "alone/w.yaml:4"]),
+    ];
+    for (folder, role, wanted) in cases {
+        let said = check(folder, role);
+        assert_eq!(said.code, 3, "{role}: {}", said.stderr);
+        for words in wanted {
+            assert!(said.stderr.contains(words), "{role}: {words} in {}", said.stderr);
+        }
+    }
+    assert_eq!(check("", "firm.ttl#lawyer").code, 0);
+}

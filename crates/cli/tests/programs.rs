@@ -265,3 +265,32 @@ fn scripted_answers_to_programs_are_taken_one_for_each_turn() {
     let said = world.convoke(&[&RUN[..], &["-p", "scripted"]].concat()).exits(0).json();
     assert_eq!(said["answer"], json!("Scripted answer from 20 outputs"));
 }
+
+#[cfg(feature = "knowledge")]
+const GRAPHS: &str = r#"
+```python
+family = "@prefix : <https://x.example/#> . :parent rdfs:subPropertyOf :ancestor . :ancestor a owl:TransitiveProperty . :a :parent :b . :b :parent :c ."
+count = "SELECT (COUNT(?y) AS ?n) { <https://x.example/#a> <https://x.example/#ancestor> ?y }"
+stated = ephemeral_graph_query(family, count)[0]["n"]
+follows = owl_query(family, count)[0]["n"]
+known = [row["o"] for row in kg_bulk_export() if row["p"] == "cv:taskId"]
+try:
+    owl_query("no turtle", count)
+    said = ""
+except RuntimeError as error:
+    said = str(error)
+final(f"{stated} {follows} {'each[3]' in known} {len(kg_bulk_export(limit=7))} {said}")
+```"#;
+
+/// Programs ask graphs: of their own statements, of what follows from them, of their own run; a replay has the same answers.
+#[cfg(feature = "knowledge")]
+#[test]
+fn programs_ask_graphs_and_a_replay_answers_the_same() {
+    let model = model(&[GRAPHS]);
+    let world = many(&model, 5);
+    let live = world.convoke(&[&RUN[..], &["--record", "tape"]].concat()).exits(0).json();
+    let answer = live["answer"].as_str().unwrap();
+    assert!(answer.starts_with("0 2 True 7 owl_query(): ") && answer.contains("no Turtle"), "{answer}");
+    let again = world.convoke(&[&RUN[..], &["--replay", "tape"]].concat()).exits(0).json();
+    assert_eq!(again["answer"], live["answer"]);
+}

@@ -3,12 +3,12 @@
 //! Invariant: after an update the store is what all journals say, whatever was there before, in however many pieces it came, and
 //! wherever a process died on the way. A run that is removed takes its graph along.
 
-use crate::project::{Change, Projector, Telling, VERSION, graph_of};
+use crate::project::{Beside, Change, Projector, Telling, VERSION, graph_of};
 use crate::store::Store;
 use crate::{Error, worker};
 use convoke_follow::{Consumer, Cursors, Delivered, Fold, Forwarder, Lease, Since, Undelivered};
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{Digest, RunId, Stamped};
+use convoke_model::{Digest, JsonText, RunId, Stamped};
 use convoke_plan::Plan;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -31,6 +31,11 @@ pub struct Updated {
 /// The folder of the graph in a state directory. Nothing else is in it, so that a worker can be confined to it.
 pub fn folder(state: &StateDir) -> PathBuf {
     state.path().join("knowledge")
+}
+
+/// Makes the folder: a worker that has none to be confined to would not be confined.
+pub fn make_folder(state: &StateDir) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder(state))
 }
 
 /// The graph's file.
@@ -74,7 +79,7 @@ fn take_turn(state: &StateDir, patience: Duration) -> Result<Option<Lease>, Erro
 }
 
 fn follow(state: &StateDir, lease: Lease, stated: Option<Telling>) -> Result<Updated, Error> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder(state))?;
+    make_folder(state)?;
     let (store, is_new) = Store::open(&file(state))?;
     if is_new {
         Cursors::remove(state, &name());
@@ -163,16 +168,26 @@ struct RunFold {
 
 impl Fold<Change> for RunFold {
     fn take(&mut self, event: &Stamped, items: &mut Vec<Change>) {
-        let (state, run) = (&self.state, &self.run);
-        let plans = |digest: &Digest| plan_of(state, run, digest);
+        let beside = Kept { state: &self.state, run: &self.run };
         if let Some(projector) = &mut self.projector {
-            items.extend(projector.take(event, &plans));
+            items.extend(projector.take(event, &beside));
         }
     }
 }
 
-/// A plan that a run has changed to: it is kept beside the journal.
-fn plan_of(state: &StateDir, run: &RunId, digest: &Digest) -> Option<Plan> {
-    let text = std::fs::read(state.run_dir(run).join(format!("plan-{digest}.json"))).ok()?;
-    serde_json::from_slice(&text).ok()
+/// What lies in a run's folder.
+struct Kept<'a> {
+    state: &'a StateDir,
+    run: &'a RunId,
+}
+
+impl Beside for Kept<'_> {
+    fn plan(&self, digest: &Digest) -> Option<Plan> {
+        let text = std::fs::read(self.state.run_dir(self.run).join(format!("plan-{digest}.json"))).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    fn content(&self, digest: &Digest) -> Option<JsonText> {
+        Reader::open(self.state, self.run).ok()?.blob(digest).ok()?
+    }
 }

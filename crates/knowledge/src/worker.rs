@@ -104,7 +104,11 @@ fn limit_memory(bytes: u64) {
 }
 
 fn evaluate(file: &Path, question: &Question) -> Reply {
-    match Store::reader(file).and_then(|connection| answer(&connection, question)) {
+    let answered = match &question.given {
+        Some(given) => given.store().and_then(|store| answer(store.connection(), question)),
+        None => Store::reader(file).and_then(|connection| answer(&connection, question)),
+    };
+    match answered {
         Ok(answer) => Reply::Answer(answer),
         Err(Error::Refused(why)) => Reply::Refused(why),
         Err(Error::Stopped(why)) => Reply::Stopped(why),

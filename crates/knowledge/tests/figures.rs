@@ -9,9 +9,9 @@
 )]
 
 use convoke_knowledge::ask::{Bounds, Form, Question, View, answer};
-use convoke_knowledge::project::{Change, Projector, Telling, graph_of};
+use convoke_knowledge::project::{Change, NothingBeside, Projector, Telling, graph_of};
 use convoke_knowledge::store::Store;
-use convoke_model::{Digest, Event, JsonText, Payload, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{Event, JsonText, Payload, RunId, RunStatus, Stamped, TaskId, Timestamp, Usage};
 use convoke_testkit::events::{attempt, started};
 use convoke_testkit::{Random, plan_of};
 use oxigraph::model::{GraphName, Quad};
@@ -120,10 +120,9 @@ fn figures_of_usual_questions() {
         let run = RunId(format!("r{runs}").into());
         let begin = Instant::now();
         let mut projector = Projector::new(&run, plan.clone(), Telling::default());
-        let no_plans = |_: &Digest| None;
         let changes = events(runs, &mut random)
             .iter()
-            .flat_map(|event| projector.take(event, &no_plans))
+            .flat_map(|event| projector.take(event, &NothingBeside))
             .collect::<Vec<_>>();
         let added: Vec<Quad> = changes
             .into_iter()
@@ -163,6 +162,7 @@ fn figures_of_usual_questions() {
                     bounds: Bounds::PERSON,
                     view: View::All,
                     form: Form::Rows,
+                    given: None,
                 },
             )
             .unwrap()

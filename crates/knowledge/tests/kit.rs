@@ -1,10 +1,10 @@
 //! Journals of simulated runs, and what their graphs must be.
 
 use convoke_journal::{Journal, Owner, RunMeta, Sqlite, StateDir};
-use convoke_knowledge::project::{Change, Projector, Telling, graph_of};
+use convoke_knowledge::project::{Change, NothingBeside, Projector, Telling, graph_of};
 use convoke_knowledge::store::{Store, quads_of};
 use convoke_knowledge::update;
-use convoke_model::{Assignment, Class, Digest, Event, JsonText, RunId, Stamped};
+use convoke_model::{Assignment, Class, Event, JsonText, RunId, Stamped};
 use convoke_plan::Plan;
 use convoke_testkit::{Behaviour, Random, World, plan_of};
 use serde_json::json;
@@ -32,7 +32,8 @@ pub fn world(workflow: usize, seed: u64) -> World {
     World::new(plan, inputs(workflow), 3, seed, script(seed))
 }
 
-fn inputs(workflow: usize) -> serde_json::Value {
+/// What a workflow is given.
+pub fn inputs(workflow: usize) -> serde_json::Value {
     if workflow % WORKFLOWS.len() == 2 {
         json!({"items": ["canary-item-one", "canary-item-two", "canary-item-three"]})
     } else {
@@ -102,10 +103,9 @@ pub fn named(events: impl IntoIterator<Item = Stamped>, run: &RunId) -> Vec<Stam
 /// What the events of a run come to.
 pub fn expected(run: &RunId, plan: &Arc<Plan>, events: &[Stamped]) -> BTreeSet<String> {
     let mut projector = Projector::new(run, (**plan).clone(), Telling::default());
-    let no_plans = |_: &Digest| None;
     let mut quads = BTreeSet::new();
     for stamped in events {
-        for change in projector.take(stamped, &no_plans) {
+        for change in projector.take(stamped, &NothingBeside) {
             match change {
                 Change::Begin => quads.clear(),
                 Change::Add(added) => quads.extend(added.iter().map(ToString::to_string)),

@@ -1,5 +1,6 @@
 //! The graph against journals that simulated runs left, and against another store.
 
+mod facts;
 mod figures;
 mod following;
 mod hidden;

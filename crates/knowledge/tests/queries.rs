@@ -152,8 +152,8 @@ fn generated_queries_are_answered_as_by_a_store_in_memory() {
         let connection = Store::reader(&path).unwrap();
         for _ in 0..count.div_ceil(GRAPHS) {
             let text = query(&mut random);
-            let question =
-                Question { query: text.clone(), bounds: Bounds::PERSON, view: View::All, form: Form::Json };
+            let (bounds, view, form) = (Bounds::PERSON, View::All, Form::Json);
+            let question = Question { query: text.clone(), bounds, view, form, given: None };
             match answer(&connection, &question) {
                 Ok(answer) => {
                     let theirs = theirs(&memory, &text);
@@ -184,7 +184,7 @@ fn an_answer_is_only_from_graphs_that_may_be_seen_and_within_its_bounds() {
     let ask = |view: View, rows: usize| {
         let bounds = Bounds { rows, ..Bounds::AGENT };
         let query = "SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o }".to_owned();
-        answer(&connection, &Question { query, bounds, view, form: Form::Rows }).unwrap()
+        answer(&connection, &Question { query, bounds, view, form: Form::Rows, given: None }).unwrap()
     };
     let only = |graph: u64| {
         let seen: std::collections::BTreeSet<String> = quads

@@ -26,7 +26,7 @@ use crate::mcp::{naming, trouble};
 use arguments::given;
 use convoke_agent::{Asker, Review, Tool, ToolResult, Toolbox};
 use convoke_files::{Refusal, Root};
-use convoke_model::{Failure, JsonText, PolicySource, Server, Servers, Transport};
+use convoke_model::{Failure, JsonText, PROGRAM_TOOLS, PolicySource, Server, Servers, Transport};
 use convoke_policy::Verdict;
 use futures::future::BoxFuture;
 use std::collections::HashSet;
@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-pub use knowledge::{Graph, GraphScope};
+pub use knowledge::{GivenStatements, Graph, GraphScope};
 pub use rulebook::{Held, ReadCedar, Rulebook, read as read_policy};
 pub use shell::{NoShell, Sandboxed, Shell};
 
@@ -114,6 +114,14 @@ impl Own {
         arguments: &JsonText,
         cancel: CancellationToken,
     ) -> Result<ToolResult, Failure> {
+        if PROGRAM_TOOLS.contains(&tool.name.as_str()) {
+            let (graph, arguments) = (self.graph.get().map(|graph| &**graph), arguments.value());
+            return tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(trouble::cancelled(&tool.server, &tool.name)),
+                answered = knowledge::of_program(graph, &tool.name, &arguments) => answered,
+            };
+        }
         let arguments = match given(server, &tool.name, arguments) {
             Ok(arguments) => arguments,
             Err(refused) => return Ok(refused),

@@ -21,7 +21,8 @@ mod surviving;
 
 pub use beside::start_beside;
 pub use builtin::{
-    Graph, GraphScope, Hands, Held, NoShell, ReadCedar, Rulebook, Sandboxed, Shell, read_policy,
+    GivenStatements, Graph, GraphScope, Hands, Held, NoShell, ReadCedar, Rulebook, Sandboxed, Shell,
+    read_policy,
 };
 pub use convoke_interpreter::WorkerCommand;
 pub use convoke_interpreter::worker::serve as serve_programs;

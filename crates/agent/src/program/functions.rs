@@ -1,13 +1,31 @@
 //! What programs may call: the names, what each takes, and what a call wants.
 
+use super::graph::Inquiry;
 use super::library::{Library, Look, MOST_FOUND};
 use super::worker::{ErrorKind, Given, HostCall};
 use convoke_model::{Digest, JsonText, ProgramCall, SubQuery};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The functions.
-pub(super) const NAMES: &[&str] = &["outputs", "get", "slice", "search", "llm", "llm_map", "rlm", "final"];
+pub(super) const NAMES: &[&str] = &[
+    "outputs",
+    "get",
+    "slice",
+    "search",
+    "llm",
+    "llm_map",
+    "rlm",
+    "ephemeral_graph_query",
+    "owl_query",
+    "kg_bulk_export",
+    "final",
+];
+
+/// Rows of an answer of a graph, where nothing is said.
+const ROWS: i64 = 50;
+/// Rows of an answer of a graph, and statements of an export, at most.
+const MOST_ROWS: i64 = 500;
 
 /// Places that a search gives where nothing is said.
 const FOUND: u64 = 20;
@@ -19,6 +37,8 @@ pub(super) enum Wanted {
     Look(Look),
     /// Answers of models.
     Ask(Asking),
+    /// An answer of a graph.
+    Inquire(Inquiry),
     /// To be done, with this result.
     Final(Value),
 }
@@ -57,6 +77,8 @@ pub(super) fn read(call: &HostCall, given: &ProgramCall, library: &Library) -> R
             Ok(Wanted::Ask(Asking { form: Form::Many, sub_queries }))
         }
         "rlm" => program(arguments, given, library),
+        "ephemeral_graph_query" | "owl_query" => over_statements(arguments),
+        "kg_bulk_export" => export(arguments),
         _ => Ok(Wanted::Final(arguments.take("value").unwrap_or_default())),
     }
 }
@@ -75,6 +97,8 @@ fn names(function: &str) -> &'static [&'static str] {
         "llm" => &["prompt"],
         "llm_map" => &["prompts"],
         "rlm" => &["query", "ids"],
+        "ephemeral_graph_query" | "owl_query" => &["turtle", "query", "limit"],
+        "kg_bulk_export" => &["scope", "limit"],
         "final" => &["value"],
         _ => &[],
     }
@@ -106,6 +130,24 @@ fn program(mut arguments: Arguments<'_>, given: &ProgramCall, library: &Library)
     }
     let of = of.into_iter().map(|index| library.source(index).mark.clone()).collect();
     Ok(Wanted::Ask(Asking { form: Form::One, sub_queries: vec![SubQuery::Program { query, of }] }))
+}
+
+fn over_statements(mut arguments: Arguments<'_>) -> Result<Wanted, Given> {
+    let (turtle, query) = (arguments.text("turtle")?, arguments.text("query")?);
+    let limit = arguments.number("limit")?.unwrap_or(ROWS).clamp(1, MOST_ROWS);
+    let said = json!({"turtle": turtle, "query": query, "limit": limit});
+    Ok(Wanted::Inquire(Inquiry { function: arguments.function.to_owned(), arguments: said }))
+}
+
+fn export(mut arguments: Arguments<'_>) -> Result<Wanted, Given> {
+    let scope = match arguments.take("scope") {
+        None => "run".to_owned(),
+        Some(Value::String(scope)) if scope == "run" || scope == "project" => scope,
+        Some(_) => return Err(arguments.wrong("scope", "\"run\" or \"project\"")),
+    };
+    let limit = arguments.number("limit")?.unwrap_or(MOST_ROWS).clamp(1, MOST_ROWS);
+    let said = json!({"scope": scope, "limit": limit});
+    Ok(Wanted::Inquire(Inquiry { function: arguments.function.to_owned(), arguments: said }))
 }
 
 /// The arguments of a call by their names.
@@ -195,7 +237,6 @@ impl<'a> Arguments<'a> {
 mod tests {
     use super::super::tests::call_over;
     use super::*;
-    use serde_json::json;
 
     fn reading(function: &str, args: Value, kwargs: Value) -> Result<Wanted, Given> {
         let given = call_over(&[json!("one"), json!("two")]);
@@ -216,6 +257,18 @@ mod tests {
         let slice = Look::Slice { of: 0, start: -3, end: None };
         assert_eq!(reading("slice", json!(["s1", -3]), json!({"end": null})).unwrap(), Wanted::Look(slice));
         assert_eq!(reading("final", json!([null]), json!({})).unwrap(), Wanted::Final(Value::Null));
+    }
+
+    #[test]
+    fn questions_to_graphs_are_bounded() {
+        let asked = reading("owl_query", json!(["<a> <b> <c> .", "ASK {}"]), json!({"limit": 9999})).unwrap();
+        let said = json!({"turtle": "<a> <b> <c> .", "query": "ASK {}", "limit": 500});
+        assert_eq!(asked, Wanted::Inquire(Inquiry { function: "owl_query".into(), arguments: said }));
+        let export = reading("kg_bulk_export", json!([]), json!({})).unwrap();
+        let said = json!({"scope": "run", "limit": 500});
+        assert_eq!(export, Wanted::Inquire(Inquiry { function: "kg_bulk_export".into(), arguments: said }));
+        assert!(reading("kg_bulk_export", json!(["all"]), json!({})).is_err());
+        assert!(reading("ephemeral_graph_query", json!(["x"]), json!({})).is_err());
     }
 
     #[test]

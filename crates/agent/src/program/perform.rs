@@ -43,7 +43,7 @@ enum Closing {
 /// What changes as it goes on.
 pub(super) struct Going<'a, 'b> {
     pub session: &'b mut Session,
-    runner: ProgramRunner<'a>,
+    runner: ProgramRunner<'a, 'b>,
     library: Arc<Library>,
     pub ledger: &'b mut Ledger<'a>,
     pub heard: &'b Heard<'a>,
@@ -88,7 +88,7 @@ impl<'a> Programmer<'a> {
         let assignment = self.talk.assignment;
         let mut going = Going {
             session,
-            runner: ProgramRunner::new(self.programs, self.call, library.clone()),
+            runner: ProgramRunner::new(self.programs, &self.talk, self.call, library.clone()),
             library,
             ledger,
             heard,

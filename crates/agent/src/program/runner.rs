@@ -4,12 +4,14 @@
 //! A worker that is new is brought to where the programs before stood: they are run again, with the answers that they
 //! were given then. What they ask is compared with what they asked.
 
-use super::functions::{self, Asking, Wanted};
+use super::functions::{self, Asking, Form, Wanted};
+use super::graph::{self, Inquiry, MOST_INQUIRIES};
 use super::library::{Library, Look};
 use super::session::{Printed, Recorded, Session};
 use super::worker::{
     ErrorKind, Given, HostCall, ProgramBounds, ProgramWorker, Programs, Step, Stop, Trouble,
 };
+use crate::talk::Talk;
 use convoke_model::{Class, Digest, Failure, ProgramCall};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -38,8 +40,10 @@ pub(super) struct Asks {
 }
 
 /// One worker with what its programs work on.
-pub(super) struct ProgramRunner<'a> {
+pub(super) struct ProgramRunner<'a, 't> {
     programs: &'a dyn Programs,
+    /// How graphs are asked.
+    talk: &'t Talk<'a>,
     call: &'a ProgramCall,
     library: Arc<Library>,
     worker: Option<Box<dyn ProgramWorker>>,
@@ -49,14 +53,15 @@ pub(super) struct ProgramRunner<'a> {
     pub spent: Duration,
 }
 
-impl<'a> ProgramRunner<'a> {
+impl<'a, 't> ProgramRunner<'a, 't> {
     pub fn new(
         programs: &'a dyn Programs,
+        talk: &'t Talk<'a>,
         call: &'a ProgramCall,
         library: Arc<Library>,
-    ) -> ProgramRunner<'a> {
+    ) -> ProgramRunner<'a, 't> {
         let (worker, printed, spent) = (None, Printed::default(), Duration::ZERO);
-        ProgramRunner { programs, call, library, worker, printed, spent }
+        ProgramRunner { programs, talk, call, library, worker, printed, spent }
     }
 
     /// Runs the program of the last turn, from its beginning.
@@ -156,6 +161,12 @@ impl<'a> ProgramRunner<'a> {
                 Err(exception) => exception,
                 Ok(Wanted::Final(value)) => return Ok(Ran::Final(value)),
                 Ok(Wanted::Look(look)) => self.look(look).await?,
+                Ok(Wanted::Inquire(inquiry)) => {
+                    match self.inquired(&call, &inquiry, answers, session.as_deref_mut()).await? {
+                        Some(given) => given,
+                        None => return Ok(unanswered(&call)),
+                    }
+                }
                 Ok(Wanted::Ask(asking)) => {
                     match self.known(&call, &asking, answers, session.as_deref_mut())? {
                         Some(given) => given,
@@ -205,6 +216,37 @@ impl<'a> ProgramRunner<'a> {
         Ok(Some(given))
     }
 
+    /// The answer of a graph: the one that was given before, or a new one, which is recorded. None where a program that is run again
+    /// asks what it did not ask.
+    async fn inquired(
+        &mut self,
+        call: &HostCall,
+        inquiry: &Inquiry,
+        answers: &mut VecDeque<Recorded>,
+        session: Option<&mut Session>,
+    ) -> Result<Option<Given>, Failure> {
+        let digest = functions::digest(call);
+        if let Some(recorded) = answers.pop_front() {
+            return match recorded.digest == digest {
+                true => Ok(Some(recorded.given)),
+                false => Err(diverged(recorded.turn)),
+            };
+        }
+        let Some(session) = session else { return Ok(None) };
+        let given = if session.state.inquiries >= MOST_INQUIRIES {
+            let message = format!("{}(): programs may ask graphs {MOST_INQUIRIES} times", call.function);
+            Given::error(ErrorKind::Runtime, message)
+        } else {
+            session.state.inquiries += 1;
+            let begun = Instant::now();
+            let given = graph::ask(self.talk, inquiry).await;
+            self.spent += begun.elapsed();
+            given?
+        };
+        session.record(digest, given.clone());
+        Ok(Some(given))
+    }
+
     /// Reading everything takes a while: a blocking thread does it, so that no other attempt waits for it.
     async fn look(&mut self, look: Look) -> Result<Given, Failure> {
         let begun = Instant::now();
@@ -243,6 +285,12 @@ impl<'a> ProgramRunner<'a> {
             || Failure::new(Class::Fatal, "there is no worker to run programs").reason("interpreter_gone");
         self.worker.as_mut().ok_or_else(gone)
     }
+}
+
+/// A program that stops at a call that nothing answers.
+fn unanswered(call: &HostCall) -> Ran {
+    let asking = Asking { form: Form::One, sub_queries: Vec::new() };
+    Ran::Asks(Asks { call: call.number, digest: functions::digest(call), asking })
 }
 
 fn out_of_calls(most: u32) -> Failure {

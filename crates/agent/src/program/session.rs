@@ -55,6 +55,9 @@ pub(super) struct State {
     /// Programs that were refused before they were run, and count as no turn.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub excused: u32,
+    /// Questions to graphs so far.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inquiries: u32,
     /// Workers that were lost.
     pub lost: u32,
     /// The first turn whose variables are still there.
@@ -135,6 +138,7 @@ impl Session {
             regraded: 0,
             retried: 0,
             excused: 0,
+            inquiries: 0,
             lost: 0,
             since: 1,
             usage: Usage::default(),

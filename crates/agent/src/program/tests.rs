@@ -5,6 +5,7 @@
 mod asking;
 mod bounds;
 mod going_on;
+mod graphs;
 mod judging;
 mod telling;
 mod toy;

@@ -30,6 +30,11 @@ prompt. RuntimeError if no answer comes.
 that did not come, {\"error\": why}. Prefer it to a loop of llm().
 - rlm(query, ids=None): the answer to another question from all or some of the outputs, found in this same way. For parts \
 that need programs of their own.
+- ephemeral_graph_query(turtle, query, limit=50): the rows of a SPARQL query over statements in Turtle that you give, \
+as a list of dicts. Nothing is kept.
+- owl_query(turtle, query, limit=50): the same over these statements and what follows from them by OWL 2 RL.
+- kg_bulk_export(scope=\"run\", limit=500): what is known of this run, or with \"project\" of the runs of its folder: a list \
+of {\"s\", \"p\", \"o\"}, no texts of outputs among it. These three raise RuntimeError where no graph is there.
 - final(value): ends the work with this result.
 
 Look before you ask: search and slice cost nothing, calls of models are counted. In the result name the outputs that each \

@@ -93,11 +93,6 @@ impl<'a> Credentials<'a> {
         &self.named
     }
 
-    /// Whether there are servers at all.
-    pub fn name_servers(&self) -> bool {
-        !self.servers.is_empty()
-    }
-
     /// What commands inherit: everything but the variables that hold keys.
     pub fn environment(&self) -> Environment {
         let withheld: Vec<String> =

@@ -3,12 +3,13 @@
 use super::programs::own_binary;
 use crate::stored;
 use convoke_journal::{Search, StateDir};
-use convoke_knowledge::ask::{Bounds, Form, Question, View};
+use convoke_knowledge::Error;
+use convoke_knowledge::ask::{Answer, Bounds, Form, Question, Statements, View};
 use convoke_knowledge::project::graph_of;
 use convoke_knowledge::update;
 use convoke_knowledge::worker::{Worker, WorkerCommand};
 use convoke_model::RunId;
-use convoke_tools::{Graph, GraphScope};
+use convoke_tools::{GivenStatements, Graph, GraphScope};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::ffi::{OsStr, OsString};
@@ -60,13 +61,38 @@ impl Graph for RunGraph {
             let asking = tokio::task::spawn_blocking(move || {
                 update::update(&state, PATIENCE)?;
                 let bounds = Bounds { rows: limit.min(Bounds::AGENT.rows), ..Bounds::AGENT };
-                worker(&state).ask(&Question { query, bounds, view, form: Form::Rows })
+                worker(&state).ask(&Question { query, bounds, view, form: Form::Rows, given: None })
             });
-            match asking.await {
-                Ok(answered) => answered.map(|answer| answer.body).map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
-            }
+            answered(asking.await)
         }
         .boxed()
+    }
+
+    fn query_statements(
+        &self,
+        statements: GivenStatements,
+        query: String,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<String, String>> {
+        async move {
+            let state = self.state.clone();
+            let asking = tokio::task::spawn_blocking(move || {
+                update::make_folder(&state)?;
+                let bounds = Bounds { rows: limit.min(Bounds::AGENT.rows), ..Bounds::AGENT };
+                let given = Statements { turtle: statements.turtle, inferred: statements.inferred };
+                let (view, form, given) = (View::All, Form::Rows, Some(given));
+                worker(&state).ask(&Question { query, bounds, view, form, given })
+            });
+            answered(asking.await)
+        }
+        .boxed()
+    }
+}
+
+/// The body of an answer, or why there is none.
+fn answered(asked: Result<Result<Answer, Error>, tokio::task::JoinError>) -> Result<String, String> {
+    match asked {
+        Ok(answered) => answered.map(|answer| answer.body).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }

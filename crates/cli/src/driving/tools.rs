@@ -2,7 +2,7 @@
 
 use super::credentials::Credentials;
 use super::network::network;
-use convoke_agent::{NoTools, Toolbox};
+use convoke_agent::Toolbox;
 use convoke_providers::{Clients, Recording, Replay};
 use convoke_tools::{Environment, Hands, Mcp, Rulebook, Sandboxed};
 use std::path::PathBuf;
@@ -18,16 +18,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// No tools.
-    pub fn none() -> Tools {
-        Tools { toolbox: Arc::new(NoTools), servers: None, hands: None }
-    }
-
     /// The servers of those keys; none is started before an attempt needs it.
     pub fn with(keys: &Credentials<'_>, environment: Environment, rulebook: Rulebook) -> Tools {
-        if !keys.name_servers() {
-            return Tools::none();
-        }
         let client = Arc::new(|| Clients::new(network()).usual());
         let mcp = Arc::new(Mcp::new(environment.clone(), keys.named().lookup(), client));
         // A run works where it was started; a folder that is gone is told of when a tool is called.

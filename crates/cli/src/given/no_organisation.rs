@@ -4,9 +4,16 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use convoke_plan::Diagnostic;
 use convoke_plan::compile::GivenInput;
+use convoke_plan::diagnostic::SourceFile;
+use convoke_plan::source::{Organisation, OrganisationError};
 
 /// How an organisation is named on the command line.
 pub const PREFIX: &str = "org:";
+
+/// Reads none.
+pub fn roles(_: &SourceFile) -> Result<Organisation, OrganisationError> {
+    Err(OrganisationError::Unknown)
+}
 
 /// Refuses it.
 pub fn manifest(

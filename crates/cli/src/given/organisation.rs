@@ -9,6 +9,7 @@ use convoke_plan::Diagnostic;
 use convoke_plan::compile::GivenInput;
 use convoke_plan::diagnostic::{SourceFile, Span};
 use convoke_plan::generate::yaml;
+use convoke_plan::source::{Organisation, OrganisationError};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,6 +45,12 @@ pub fn manifest(
         Diagnostic::warning("org::outside", note, place, "described here")
     };
     Ok((yaml::print(&manifest), notes.into_iter().map(outside).collect()))
+}
+
+/// What a file that a role is taken from says.
+pub fn roles(file: &SourceFile) -> Result<Organisation, OrganisationError> {
+    let text = Text { path: file.path.clone(), text: file.text.clone() };
+    convoke_knowledge::org::roles(&text).map_err(OrganisationError::Broken)
 }
 
 /// The query that was given, so that a printed manifest runs by itself.

@@ -1,10 +1,13 @@
 //! The world as workflow files see it: this machine's disk and environment.
 
 use crate::config;
+use crate::organisation;
 use convoke_plan::Sources;
-use convoke_plan::source::{Entry, SourceReadError, normalise};
+use convoke_plan::diagnostic::SourceFile;
+use convoke_plan::source::{Entry, Organisation, OrganisationError, SourceReadError, normalise};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The longest file that is read at all. Workflow files have a limit of their own far below it; this one only keeps a
 /// wrong path (a disk image, a log) from filling the memory first.
@@ -92,6 +95,10 @@ impl Sources for Made<'_> {
     fn is_secret(&self, name: &str) -> bool {
         self.behind.is_secret(name)
     }
+
+    fn organisation(&self, file: &Arc<SourceFile>) -> Result<Organisation, OrganisationError> {
+        organisation::roles(file)
+    }
 }
 
 impl Sources for Disk {
@@ -135,6 +142,10 @@ impl Sources for Disk {
 
     fn is_secret(&self, name: &str) -> bool {
         self.secrets.iter().any(|known| known == name)
+    }
+
+    fn organisation(&self, file: &Arc<SourceFile>) -> Result<Organisation, OrganisationError> {
+        organisation::roles(file)
     }
 }
 

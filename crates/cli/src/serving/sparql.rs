@@ -34,7 +34,7 @@ pub fn answer(state: &StateDir, query: &str, accept: &str) -> Result<SparqlAnswe
         return Err(Refusal::new(RefusalKind::Refused, "format", words));
     };
     update::update(state, PATIENCE).map_err(refusal)?;
-    let question = Question { query: query.to_owned(), bounds: BOUNDS, view: View::All, form };
+    let question = Question { query: query.to_owned(), bounds: BOUNDS, view: View::All, form, given: None };
     let answer = queries::worker(state).ask(&question).map_err(refusal)?;
     Ok(SparqlAnswer { media: answer.media, body: answer.body })
 }

@@ -1,14 +1,16 @@
 //! Questions in SPARQL that others wrote: read-only, bounded, and refused in words.
 //!
-//! `refuse` looks at a query before anything runs, `answer` runs it, `prepared` has questions with words a person understands. Bounds of
+//! `refuse` looks at a query before anything runs, `answer` runs it, `statements` has graphs that come with a query, `prepared` has questions with words a person understands. Bounds of
 //! memory are the worker's process (`worker`): nothing in here can keep an expression from growing a text.
 
 mod answer;
 mod prepared;
 mod refuse;
+mod statements;
 
 pub use answer::{Answer, Form, answer};
 pub use prepared::{Parameter, Prepared, find, prepared};
+pub use statements::Statements;
 
 use serde::{Deserialize, Serialize};
 
@@ -76,4 +78,7 @@ pub struct Question {
     pub view: View,
     /// How it is answered.
     pub form: Form,
+    /// Statements that are asked instead of what is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<Statements>,
 }

@@ -87,16 +87,27 @@ fn quoted(value: &str) -> String {
     out
 }
 
-const ALL: [Prepared; 14] = [
+const ALL: [Prepared; 15] = [
     Prepared {
         name: "sources",
         about: "Where does the answer of a run come from?",
         parameters: &[RUN],
-        query: "SELECT DISTINCT ?task ?role ?model WHERE {
+        query: "SELECT ?task ?role ?model (COUNT(DISTINCT ?citation) AS ?cited) WHERE {
             ?run cv:runId $run . ?answer a cv:Answer ; prov:wasGeneratedBy ?run ; prov:wasDerivedFrom+ ?result .
             ?result prov:wasGeneratedBy ?t . ?t cv:taskId ?task .
             OPTIONAL { ?t prov:wasAssociatedWith ?who . ?who rdfs:label ?role }
-            OPTIONAL { ?t cv:askedModel ?model } } ORDER BY ?task",
+            OPTIONAL { ?t cv:askedModel ?model } OPTIONAL { ?citation cv:cites ?result }
+            } GROUP BY ?task ?role ?model ORDER BY ?task",
+    },
+    Prepared {
+        name: "citations",
+        about: "What do the answers of a run cite, and which citations are wrong?",
+        parameters: &[RUN],
+        query: "SELECT ?task ?citation ?source ?verdict WHERE {
+            ?run cv:runId $run . ?t cv:inExecution ?run ; cv:taskId ?task . ?result prov:wasGeneratedBy ?t .
+            ?c cv:citedIn ?result ; cv:verdict ?verdict . BIND(STRAFTER(STR(?c), \":citation:\") AS ?citation)
+            OPTIONAL { ?c cv:cites ?cited . ?cited prov:wasGeneratedBy ?other . ?other cv:taskId ?source }
+            } ORDER BY ?task ?c ?source",
     },
     Prepared {
         name: "cost",

@@ -3,7 +3,7 @@
 //! Reports work and their superior makes one position of what they found: it waits for all of them to end, and one must have
 //! succeeded. `Flow::Down` is the other way round: superiors say what is to be found out, and their reports answer.
 
-use super::chart::{Chart, Department, Role};
+use super::chart::{Chart, Department, Role, Server};
 use crate::vocab;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -192,23 +192,7 @@ impl<'c> Making<'c> {
         let used: BTreeSet<&String> = self.roles.iter().flat_map(|(_, role)| &role.servers).collect();
         let mut all = Map::new();
         for server in used.into_iter().filter_map(|iri| self.chart.servers.get(iri)) {
-            let mut entry = Map::new();
-            if let Some(command) = &server.command {
-                entry.insert("command".into(), json!(command));
-                entry.insert("args".into(), json!(server.arguments));
-            }
-            if let Some(url) = &server.url {
-                entry.insert("url".into(), json!(url));
-            }
-            if !server.variables.is_empty() {
-                let env: Map<String, Value> = server
-                    .variables
-                    .iter()
-                    .map(|name| (name.clone(), json!(format!("${{{name}:-}}"))))
-                    .collect();
-                entry.insert("env".into(), Value::Object(env));
-            }
-            all.insert(server.name.clone(), Value::Object(entry));
+            all.insert(server.name.clone(), server_entry(server));
         }
         all
     }
@@ -240,6 +224,26 @@ impl<'c> Making<'c> {
             })
             .collect()
     }
+}
+
+/// How a server is reached, as manifests say it.
+pub(super) fn server_entry(server: &Server) -> Value {
+    let mut entry = Map::new();
+    if let Some(command) = &server.command {
+        entry.insert("command".into(), json!(command));
+        entry.insert("args".into(), json!(server.arguments));
+    }
+    if let Some(url) = &server.url {
+        // Another way than a program has to be named.
+        entry.insert("type".into(), json!("http"));
+        entry.insert("url".into(), json!(url));
+    }
+    if !server.variables.is_empty() {
+        let env: Map<String, Value> =
+            server.variables.iter().map(|name| (name.clone(), json!(format!("${{{name}:-}}")))).collect();
+        entry.insert("env".into(), Value::Object(env));
+    }
+    Value::Object(entry)
 }
 
 fn number(word: Option<&String>) -> Option<Value> {

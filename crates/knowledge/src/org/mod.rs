@@ -9,11 +9,13 @@ mod findings;
 mod import;
 mod manifest;
 mod read;
+mod roles;
 
 pub use chart::{Chart, Department, Role, Server};
 pub use check::check;
 pub use manifest::{Flow, Made, Scope, manifest};
 pub use read::{Format, Stated, Text, read};
+pub use roles::roles;
 
 use crate::rules::Reasoner;
 use crate::vocab;

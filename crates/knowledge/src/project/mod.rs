@@ -8,6 +8,7 @@
 //! then are other resources (`…;2`), which say what they were (`cv:again`).
 
 mod attempt;
+mod citations;
 mod ending;
 mod names;
 mod outline;
@@ -19,7 +20,7 @@ mod task;
 
 pub use names::{graph_of, run_iri};
 
-use convoke_model::{Digest, Event, RunId, Stamped};
+use convoke_model::{Digest, Event, JsonText, RunId, Stamped};
 use convoke_plan::Plan;
 use names::Names;
 use outline::Outline;
@@ -29,7 +30,7 @@ use state::Task;
 use std::collections::{BTreeMap, HashMap};
 
 /// Another mapping has another number: graphs of an older one are made anew.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What else of a run goes into its graph, on top of what is always there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,8 +50,27 @@ pub enum Change {
     Remove(Vec<Quad>),
 }
 
-/// Plans that a run may come to follow, by their identity.
-pub type Plans<'a> = &'a dyn Fn(&Digest) -> Option<Plan>;
+/// What a run keeps beside its events.
+pub trait Beside {
+    /// A plan that it has come to follow.
+    fn plan(&self, digest: &Digest) -> Option<Plan>;
+    /// A content that is too long for an event.
+    fn content(&self, digest: &Digest) -> Option<JsonText>;
+}
+
+/// A run that keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NothingBeside;
+
+impl Beside for NothingBeside {
+    fn plan(&self, _: &Digest) -> Option<Plan> {
+        None
+    }
+
+    fn content(&self, _: &Digest) -> Option<JsonText> {
+        None
+    }
+}
 
 /// The projection of one run.
 pub struct Projector {
@@ -90,8 +110,8 @@ impl Projector {
         }
     }
 
-    /// Takes the next event. `plans` knows the plans that the run has changed to.
-    pub fn take(&mut self, stamped: &Stamped, plans: Plans<'_>) -> Vec<Change> {
+    /// Takes the next event.
+    pub fn take(&mut self, stamped: &Stamped, beside: &dyn Beside) -> Vec<Change> {
         let at = stamped.at;
         let mut changes = Vec::new();
         match &stamped.event {
@@ -105,15 +125,15 @@ impl Projector {
             }
             Event::PlanChanged(changed) => {
                 changes.extend(self.open_again());
-                self.plan_changed(changed, plans, at);
+                self.plan_changed(changed, beside, at);
             }
-            Event::RunForked(forked) => self.forked(forked, plans, at),
+            Event::RunForked(forked) => self.forked(forked, beside, at),
             Event::RunFinished { status, output, .. } => {
                 self.run_finished(*status, output.as_ref(), at);
                 self.ending = self.quads.take();
                 changes.push(Change::Add(self.ending.clone()));
             }
-            _ => self.take_of_task(stamped),
+            _ => self.take_of_task(stamped, beside),
         }
         if !self.quads.is_empty() {
             changes.push(Change::Add(self.quads.take()));
@@ -121,7 +141,7 @@ impl Projector {
         changes
     }
 
-    fn take_of_task(&mut self, stamped: &Stamped) {
+    fn take_of_task(&mut self, stamped: &Stamped, beside: &dyn Beside) {
         let at = stamped.at;
         match &stamped.event {
             Event::TaskStarted { task, .. } => self.tell(&task.0, at),
@@ -139,7 +159,7 @@ impl Projector {
             }
             Event::AttemptFinished { task, attempt, output, usage } => {
                 self.attempt_ended(&task.0, *attempt, "Succeeded", usage, at);
-                self.succeeded(&task.0, output, at);
+                self.succeeded(&task.0, output, beside, at);
             }
             Event::AttemptFailed { task, attempt, failure, usage, .. } => {
                 let me = self.attempt_ended(&task.0, *attempt, "Failed", usage, at);
@@ -151,8 +171,8 @@ impl Projector {
             Event::AttemptSuspended { task, attempt, usage, .. } => {
                 self.attempt_ended(&task.0, *attempt, "Suspended", usage, at);
             }
-            Event::TaskSucceeded { task, output } => self.succeeded(&task.0, output, at),
-            Event::OutputTaken { task, output, from } => self.output_taken(&task.0, output, from, at),
+            Event::TaskSucceeded { task, output } => self.succeeded(&task.0, output, beside, at),
+            Event::OutputTaken { task, output, from } => self.output_taken(&task.0, output, from, beside, at),
             Event::TaskFailed { task, failure } => self.task_failed(&task.0, failure, at),
             Event::TaskSkipped { task, cause } => self.stopped(&task.0, "Skipped", cause, at),
             Event::TaskCancelled { task, cause } => self.stopped(&task.0, "Cancelled", cause, at),

@@ -1,28 +1,35 @@
 //! Results, and the way from each to what it was made of.
 
-use super::{Projector, names};
+use super::{Beside, Projector, names};
 use crate::vocab::{cv, prov};
 use convoke_model::{Digest, Payload, TakenFrom, Timestamp};
 use convoke_plan::Kind;
 use oxrdf::NamedNode;
 
 /// A value of fewer bytes could be guessed from its digest.
-const GUESSABLE: u64 = 64;
+pub(super) const GUESSABLE: u64 = 64;
 
 /// So much of an output is told where contents are.
 const PREVIEW: usize = 2000;
 
 impl Projector {
     /// A task has its output.
-    pub(super) fn succeeded(&mut self, task: &str, output: &Payload, at: Timestamp) {
+    pub(super) fn succeeded(&mut self, task: &str, output: &Payload, beside: &dyn Beside, at: Timestamp) {
         self.end(task, "Succeeded", at);
-        self.result(task, output);
+        self.result(task, output, beside);
     }
 
     /// A task takes the output of another run's task, or one that a person has set.
-    pub(super) fn output_taken(&mut self, task: &str, output: &Payload, from: &TakenFrom, at: Timestamp) {
+    pub(super) fn output_taken(
+        &mut self,
+        task: &str,
+        output: &Payload,
+        from: &TakenFrom,
+        beside: &dyn Beside,
+        at: Timestamp,
+    ) {
         self.end(task, "Succeeded", at);
-        self.result(task, output);
+        self.result(task, output, beside);
         let me = self.task(task);
         match from {
             TakenFrom::Run { run, task: theirs, .. } => {
@@ -39,7 +46,7 @@ impl Projector {
         }
     }
 
-    fn result(&mut self, task: &str, output: &Payload) {
+    fn result(&mut self, task: &str, output: &Payload, beside: &dyn Beside) {
         let by = self.task(task);
         let (me, run) = (names::part(&by, "result"), self.names.run());
         let class = match self.outline.find(task).map(|found| &found.node.kind) {
@@ -54,6 +61,9 @@ impl Projector {
         for source in self.sources_of(task, output) {
             let source = names::part(&self.task(&source), "result");
             self.quads.add(&me, prov("wasDerivedFrom"), source);
+        }
+        if class == "SynthesisResult" {
+            self.citations(&me, output, beside);
         }
     }
 

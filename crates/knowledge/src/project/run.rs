@@ -2,7 +2,7 @@
 
 use super::outline::Outline;
 use super::quads::Quads;
-use super::{Change, Plans, Projector, Role, names};
+use super::{Beside, Change, Projector, Role, names};
 use crate::project::run_iri;
 use crate::project::state::Task;
 use crate::vocab::{cv, prov};
@@ -61,8 +61,8 @@ impl Projector {
         self.quads.moment(&me, cv("reopenedAtTime"), at);
     }
 
-    pub(super) fn plan_changed(&mut self, changed: &PlanChanged, plans: Plans<'_>, at: Timestamp) {
-        if let Some(plan) = plans(&changed.plan) {
+    pub(super) fn plan_changed(&mut self, changed: &PlanChanged, beside: &dyn Beside, at: Timestamp) {
+        if let Some(plan) = beside.plan(&changed.plan) {
             self.outline = Outline::new(plan);
         }
         let superseded = changed.superseded.iter().map(|one| &one.task);
@@ -76,7 +76,7 @@ impl Projector {
     }
 
     /// What the base has done is the base's: a fork says of each task that it has its output from there.
-    pub(super) fn forked(&mut self, forked: &RunForked, plans: Plans<'_>, at: Timestamp) {
+    pub(super) fn forked(&mut self, forked: &RunForked, beside: &dyn Beside, at: Timestamp) {
         let done: Vec<String> =
             self.tasks.iter().filter(|(_, task)| task.ended.is_some()).map(|(id, _)| id.clone()).collect();
         let me = self.names.run();
@@ -95,7 +95,7 @@ impl Projector {
             self.quads.add(&result, prov("wasDerivedFrom"), taken);
         }
         (self.ended, self.failed) = (0, 0);
-        self.plan_changed(&forked.change, plans, at);
+        self.plan_changed(&forked.change, beside, at);
     }
 
     /// These tasks begin anew, with everything below them or alone.

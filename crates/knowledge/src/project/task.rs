@@ -48,7 +48,9 @@ impl Projector {
                 entry.models = Some((service.to_owned(), models));
             }
             let name = found.node.name.trim_start_matches('$');
-            let known = self.roles.get(name);
+            // Tries and children of a phase have its name before a dot.
+            let of_phase = || self.roles.get(name.split('.').next()?);
+            let known = self.roles.get(name).or_else(of_phase);
             let own = || names::thing("agent", &format!("{}/{name}", self.workflow));
             let role = known.map_or_else(own, |role| NamedNode::new_unchecked(&role.iri));
             self.quads.add(me, prov("wasAssociatedWith"), role.clone());

@@ -72,6 +72,12 @@ impl Store {
         }
     }
 
+    /// A store that is gone with its process.
+    pub fn in_memory() -> Result<Store, Error> {
+        let path = PathBuf::from(":memory:");
+        Store::at(&path).map_err(|source| Error::Store { path, source })
+    }
+
     /// Removes the file with everything beside it.
     pub fn remove(path: &Path) {
         for ending in ["", "-wal", "-shm"] {

@@ -18,6 +18,9 @@ pub const SHELL_TOOL: &str = "shell";
 /// The tool that asks the graph of runs.
 pub const KNOWLEDGE_TOOL: &str = "knowledge_query";
 
+/// What programs ask graphs by. No list names them: they are no tools of agents.
+pub const PROGRAM_TOOLS: [&str; 3] = ["ephemeral_graph_query", "owl_query", "kg_bulk_export"];
+
 /// Words that stand for several tools, or for the one of that name.
 pub const OWN_GROUPS: [&str; 2] = ["files", "shell"];
 

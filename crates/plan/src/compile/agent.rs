@@ -82,7 +82,8 @@ impl Builder<'_> {
             servers: if uses_none(step) {
                 Arc::default()
             } else {
-                own::with_own(&self.servers, tools.as_deref(), self.policies(step.policy.as_ref()))
+                let servers = self.servers_for(tools.as_deref());
+                own::with_own(servers, tools.as_deref(), self.policies(step.policy.as_ref()))
             },
             tools,
             approvals: self.approvals(step),

@@ -70,6 +70,8 @@ pub(super) struct Builder<'a> {
     pub providers: Providers<'a>,
     pub pricing: Arc<IndexMap<String, Price>>,
     pub servers: Arc<Servers>,
+    /// Those of them that agents without a list of tools are offered.
+    open_servers: Arc<Servers>,
     pub caps: Caps,
     /// What the configuration says about calls that a person must allow.
     pub approvals: Option<&'a Approvals>,
@@ -89,6 +91,7 @@ impl<'a> Builder<'a> {
         pricing: Arc<IndexMap<String, Price>>,
     ) -> Self {
         let source = &bundle.workflows[file];
+        let servers = Arc::new(servers::servers(bundle, source));
         Self {
             bundle,
             source,
@@ -97,12 +100,18 @@ impl<'a> Builder<'a> {
             skills,
             providers: Providers::new(options, source, inherited),
             pricing,
-            servers: Arc::new(servers::servers(bundle, source)),
+            open_servers: servers::open(bundle, source, &servers),
+            servers,
             caps: options.caps,
             approvals: options.approvals.as_ref(),
             extra: Vec::new(),
             lines: Lines::new(&source.file),
         }
+    }
+
+    /// The servers of an agent with this list of tools.
+    pub fn servers_for(&self, tools: Option<&[String]>) -> &Arc<Servers> {
+        if tools.is_none() { &self.open_servers } else { &self.servers }
     }
 
     fn workflow(mut self) -> Workflow {

@@ -96,12 +96,8 @@ impl<'a> Builder<'a> {
                 let policies = self.policies(agent.policy.as_ref());
                 let mut agent = self.agent(agent, worker.common.retry.as_ref());
                 // Also a persona without tools is judged by what there is: a call of it is a violation.
-                let servers = own::with_own_of_persona(
-                    &self.servers,
-                    agent.settings.tools.as_deref(),
-                    cleared,
-                    policies,
-                );
+                let tools = agent.settings.tools.as_deref();
+                let servers = own::with_own_of_persona(self.servers_for(tools), tools, cleared, policies);
                 let settings = AgentSettings {
                     schema,
                     raw: false,

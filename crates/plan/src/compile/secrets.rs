@@ -5,12 +5,13 @@
 
 use super::load::Bundle;
 use crate::check::outline::Outline;
-use crate::diagnostic::{Diagnostic, Label};
+use crate::diagnostic::{Diagnostic, Label, SourceFile};
 use crate::source::text::Spanned;
 use crate::source::workflow::{SecretEntry, StepKind, Workflow};
-use crate::source::{Entry, SourceReadError, Sources, join_beside};
+use crate::source::{Entry, Organisation, OrganisationError, SourceReadError, Sources, join_beside};
 use convoke_model::{SecretSource, is_secret_name};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 /// The sources of all secrets.
 pub(super) fn sources(bundle: &Bundle) -> BTreeMap<String, SecretSource> {
@@ -83,6 +84,10 @@ impl Sources for Kept<'_> {
 
     fn is_secret(&self, name: &str) -> bool {
         self.names.contains(name) || self.inner.is_secret(name)
+    }
+
+    fn organisation(&self, file: &Arc<SourceFile>) -> Result<Organisation, OrganisationError> {
+        self.inner.organisation(file)
     }
 }
 

@@ -19,6 +19,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("file::outside", "a file lies beyond the folder of the project"),
     ("file::too_large", "a file, or what files include, is too large"),
     ("file::unreadable", "a file exists and cannot be read"),
+    ("org::refused", "a role is taken from an organisation that is refused, or that this build cannot read"),
+    ("org::unknown_role", "an organisation has no such role"),
     ("workflow::bad_address", "an address does not have the required form"),
     ("workflow::bad_default", "a gate's default could not be its answer"),
     ("workflow::bad_duration", "a length of time does not have the required form"),
@@ -80,7 +82,7 @@ mod tests {
     use super::CODES;
 
     fn codes_in(folder: &Path, found: &mut BTreeSet<String>) {
-        let code = regex::Regex::new(r#""((?:env|file|workflow|yaml)::[a-z_0-9]+)""#).unwrap();
+        let code = regex::Regex::new(r#""((?:env|file|org|workflow|yaml)::[a-z_0-9]+)""#).unwrap();
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             let path = entry.path();
             if path.is_dir() {

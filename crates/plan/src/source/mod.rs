@@ -22,6 +22,7 @@ pub(crate) mod own_tools;
 pub mod personas;
 mod quoting;
 mod read;
+pub mod roles;
 mod schema;
 mod section;
 pub mod settings;
@@ -49,6 +50,7 @@ pub(crate) use load::PROJECT_HELP;
 pub use locate::{Located, locate, place_of};
 pub use manifest::ManifestDefaults;
 pub use read::parse_duration;
+pub use roles::{Organisation, OrganisationError, OrganisationRole};
 pub use schema::{manifest_schema, persona_schema, schema};
 pub use shape::{Key, ObjectType, Shape};
 pub use sources::{Entry, SourceReadError, Sources};
@@ -91,10 +93,20 @@ fn read_any(
     let workflow = match front_end::manifest_of(&root) {
         Ok(manifest) => {
             loader.diagnostics.extend(front_end::contradictions(&root));
-            read_manifest(&mut reader, &manifest, &path, &loader.files, defaults)
+            let taken = roles::manifest(&mut loader, &manifest);
+            let read = read_manifest(&mut reader, &taken.root, &path, &loader.files, defaults);
+            with_role_servers(read, taken.servers)
         }
-        Err(Some(FrontEnd::PersonaManifest)) => read_personas(&mut reader, &root, &path, &loader.files),
-        Err(Some(FrontEnd::Workflow)) => read::workflow(&mut reader, &root, &path, &loader.files),
+        Err(Some(FrontEnd::PersonaManifest)) => {
+            let taken = roles::personas(&mut loader, &root);
+            let read = read_personas(&mut reader, &taken.root, &path, &loader.files);
+            with_role_servers(read, taken.servers)
+        }
+        Err(Some(FrontEnd::Workflow)) => {
+            let taken = roles::workflow(&mut loader, &root);
+            let read = read::workflow(&mut reader, &taken.root, &path, &loader.files);
+            with_role_servers(read, taken.servers)
+        }
         Err(_) => {
             loader.diagnostics.push(front_end::refuse(&root));
             None
@@ -103,6 +115,11 @@ fn read_any(
     loader.diagnostics.append(&mut reader.diagnostics);
     loader.diagnostics.sort_by_key(|finding| position(finding, &loader.files));
     (workflow, loader.diagnostics)
+}
+
+/// Servers that came with roles are told apart from those that the file states.
+fn with_role_servers(workflow: Option<Workflow>, role_servers: Vec<String>) -> Option<Workflow> {
+    workflow.map(|workflow| Workflow { role_servers, ..workflow })
 }
 
 /// The tree of a file; that of a skill is its manifest.
@@ -131,7 +148,7 @@ pub fn manifest_data(path: &str, sources: &dyn Sources) -> (Option<serde_json::V
     let manifest = root.and_then(|root| match front_end::manifest_of(&root) {
         Ok(manifest) => {
             loader.diagnostics.extend(front_end::contradictions(&root));
-            Some(manifest.as_written())
+            Some(roles::manifest(&mut loader, &manifest).root.as_written())
         }
         Err(kind) => {
             loader.diagnostics.push(front_end::no_manifest(&root, kind));

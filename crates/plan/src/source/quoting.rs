@@ -30,6 +30,10 @@ const KEYS: [&str; 16] = [
 /// Endings of files that are written to be read: prompts and templates.
 const DOCUMENTS: [&str; 6] = [".md", ".txt", ".j2", ".jinja", ".jinja2", ".prompt"];
 
+/// Endings of files that describe organisations, and what their words begin with.
+const ORGANISATIONS: [&str; 5] = [".ttl", ".jsonld", ".json", ".rdf", ".xml"];
+const NAMESPACES: [&str; 2] = ["https://w3id.org/convoke#", "http://www.w3.org/ns/org#"];
+
 /// Whether a file that was named as a workflow may be quoted: it has keys of one.
 pub(super) fn looks_like_workflow(file: &SourceFile) -> bool {
     KEYS.iter().any(|key| has_key(&file.text, key))
@@ -38,7 +42,15 @@ pub(super) fn looks_like_workflow(file: &SourceFile) -> bool {
 /// Whether a finding about something in a file may show lines of it.
 fn may_be_quoted(file: &SourceFile) -> bool {
     let name = file.path.to_ascii_lowercase();
-    DOCUMENTS.iter().any(|ending| name.ends_with(ending)) || looks_like_workflow(file)
+    DOCUMENTS.iter().any(|ending| name.ends_with(ending))
+        || looks_like_workflow(file)
+        || describes_organisation(&name, file)
+}
+
+/// Whether a file that a role is taken from may be quoted: it has the ending and a namespace of one.
+fn describes_organisation(name: &str, file: &SourceFile) -> bool {
+    ORGANISATIONS.iter().any(|ending| name.ends_with(ending))
+        && NAMESPACES.iter().any(|namespace| file.text.contains(namespace))
 }
 
 /// Whether a finding is about a file as such: that it is no workflow, or cannot be read as one.

@@ -3,6 +3,10 @@
 //! Nothing here touches a disk. Paths are text with `/` between the parts, relative to wherever the caller's
 //! [`Sources`] counts from.
 
+use super::roles::{Organisation, OrganisationError};
+use crate::diagnostic::SourceFile;
+use std::sync::Arc;
+
 /// The files and the environment that a workflow may refer to.
 pub trait Sources {
     /// The bytes of a file.
@@ -16,6 +20,10 @@ pub trait Sources {
     /// Whether a name stands for a secret that is declared outside of the file: its value is known at the start of a run alone.
     fn is_secret(&self, _name: &str) -> bool {
         false
+    }
+    /// What a file says of an organisation. A world that knows none refuses.
+    fn organisation(&self, _file: &Arc<SourceFile>) -> Result<Organisation, OrganisationError> {
+        Err(OrganisationError::Unknown)
     }
 }
 

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use super::roles::{Organisation, OrganisationError};
 use super::sources::{Entry, SourceReadError, Sources, entries_of};
+use crate::diagnostic::{Diagnostic, SourceFile, Span};
+use std::sync::Arc;
 
 /// Files and variables.
 #[derive(Default, Clone)]
 pub struct Memory {
     files: BTreeMap<String, Vec<u8>>,
     env: BTreeMap<String, String>,
+    organisation: Option<Organisation>,
 }
 
 impl Memory {
@@ -21,6 +25,12 @@ impl Memory {
     /// With one more variable.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// With what every file says that describes an organisation.
+    pub fn organisation(mut self, organisation: Organisation) -> Self {
+        self.organisation = Some(organisation);
         self
     }
 }
@@ -36,5 +46,15 @@ impl Sources for Memory {
 
     fn env(&self, name: &str) -> Option<String> {
         self.env.get(name).cloned()
+    }
+
+    /// A file that says `broken` is.
+    fn organisation(&self, file: &Arc<SourceFile>) -> Result<Organisation, OrganisationError> {
+        if let Some(at) = file.text.find("broken") {
+            let place = Span { file: file.clone(), range: at..at + 6 };
+            let found = Diagnostic::error("workflow::wrong_type", "it is broken", place, "here");
+            return Err(OrganisationError::Broken(vec![found]));
+        }
+        self.organisation.clone().ok_or(OrganisationError::Unknown)
     }
 }

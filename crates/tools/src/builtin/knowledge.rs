@@ -12,6 +12,23 @@ use serde_json::Value;
 pub trait Graph: Send + Sync {
     /// The rows as JSON, or why there are none, in words for a model.
     fn query(&self, query: String, limit: usize, scope: GraphScope) -> BoxFuture<'_, Result<String, String>>;
+
+    /// The same over statements that come with the query, and over nothing else.
+    fn query_statements(
+        &self,
+        statements: GivenStatements,
+        query: String,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<String, String>>;
+}
+
+/// Statements that somebody gives with a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenStatements {
+    /// In Turtle.
+    pub turtle: String,
+    /// Whether what follows by OWL 2 RL counts too.
+    pub inferred: bool,
 }
 
 /// Which runs a query sees.
@@ -36,6 +53,35 @@ pub(super) async fn query(graph: Option<&dyn Graph>, arguments: &Value) -> Resul
     let limit = arguments["limit"].as_u64().unwrap_or(ROWS) as usize;
     let scope = if arguments["scope"] == "project" { GraphScope::Project } else { GraphScope::Run };
     Ok(match graph.query(query, limit, scope).await {
+        Ok(text) => ToolResult { text, ..ToolResult::default() },
+        Err(why) => failed(why),
+    })
+}
+
+/// All that is known, as rows.
+const EXPORT: &str = "SELECT ?s ?p ?o { ?s ?p ?o }";
+
+/// Answers what a program asks. The arguments are the program's, as `agent` has checked them.
+pub(super) async fn of_program(
+    graph: Option<&dyn Graph>,
+    function: &str,
+    arguments: &Value,
+) -> Result<ToolResult, Failure> {
+    let Some(graph) = graph else {
+        return Ok(failed(
+            "there is no knowledge graph here: this build has none, or the run is on a cluster".to_owned(),
+        ));
+    };
+    let text = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
+    let limit = arguments["limit"].as_u64().unwrap_or(ROWS) as usize;
+    let answered = if function == "kg_bulk_export" {
+        let scope = if arguments["scope"] == "project" { GraphScope::Project } else { GraphScope::Run };
+        graph.query(EXPORT.to_owned(), limit, scope).await
+    } else {
+        let statements = GivenStatements { turtle: text("turtle"), inferred: function == "owl_query" };
+        graph.query_statements(statements, text("query"), limit).await
+    };
+    Ok(match answered {
         Ok(text) => ToolResult { text, ..ToolResult::default() },
         Err(why) => failed(why),
     })

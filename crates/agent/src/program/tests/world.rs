@@ -3,7 +3,8 @@
 use super::toy::Toy;
 use crate::{
     Admission, Admitted, Attempts, CallDemand, CallPermit, Commands, Finish, Message, NoReply, NoTools,
-    Provider, Providers, Purpose, Reply, Report, Request, ScriptResult, Sink, TurnLog, TurnRecord, Unlimited,
+    Provider, Providers, Purpose, Reply, Report, Request, ScriptResult, Sink, Toolbox, TurnLog, TurnRecord,
+    Unlimited,
 };
 use convoke_model::{
     AgentCall, AgentSettings, Assignment, AttemptEnd, Digest, Failure, JsonText, Payload, ProgramAnswer,
@@ -158,6 +159,7 @@ pub(super) struct World {
     pub(super) model: ScriptedModel,
     pub(super) programs: Arc<Toy>,
     pub(super) book: Book,
+    pub(super) toolbox: Arc<dyn Toolbox>,
 }
 
 impl World {
@@ -167,14 +169,14 @@ impl World {
         let model = ScriptedModel::default();
         model.replies.lock().unwrap().extend(replies.iter().map(said));
         let call = call_over(&[json!({"result": "the first one"}), json!({"result": "the second one"})]);
-        World { call, model, programs: Arc::default(), book: Book::default() }
+        World { call, model, programs: Arc::default(), book: Book::default(), toolbox: Arc::new(NoTools) }
     }
 
     pub(super) async fn attempt(&self, answers: Vec<ProgramAnswer>) -> AttemptEnd {
         let attempts = Attempts::new(
             Arc::new(self.model.clone()),
             Arc::new(NoCommands),
-            Arc::new(NoTools),
+            self.toolbox.clone(),
             self.programs.clone(),
         );
         let call = ProgramCall { answers, ..self.call.clone() };

@@ -27,7 +27,8 @@ pub fn run(console: &Console, args: &AskArgs) -> Result<Exit, CommandFailure> {
         CommandFailure::new(Exit::Usage, why)
             .hint(format!("write `convoke knowledge ask {}`", usage(question)))
     })?;
-    let asked = Question { query, bounds: Bounds::PERSON, view: View::All, form: form(args.format) };
+    let (bounds, view, form) = (Bounds::PERSON, View::All, form(args.format));
+    let asked = Question { query, bounds, view, form, given: None };
     print(console, &answered(console, &asked)?, args.format)?;
     Ok(Exit::Success)
 }

@@ -50,7 +50,8 @@ fn rebuild(console: &Console, args: &RebuildArgs) -> Result<Exit, CommandFailure
 
 fn query(console: &Console, args: &QueryArgs) -> Result<Exit, CommandFailure> {
     let bounds = Bounds { time_ms: args.timeout * 1000, rows: args.limit, ..Bounds::PERSON };
-    let question = Question { query: text(&args.query)?, bounds, view: View::All, form: form(args.format) };
+    let (view, form) = (View::All, form(args.format));
+    let question = Question { query: text(&args.query)?, bounds, view, form, given: None };
     let answer = answered(console, &question)?;
     print(console, &answer, args.format)?;
     Ok(Exit::Success)

@@ -16,6 +16,7 @@ use crate::suggest;
 use convoke_model::{JsonText, OWN_GROUPS, Role, ScriptTool, Server, Servers, Transport, nearest, own_tools};
 use indexmap::IndexMap;
 use serde_json::json;
+use std::sync::Arc;
 
 type Declared = IndexMap<String, Entry<McpServer>>;
 
@@ -32,6 +33,18 @@ pub(in crate::compile) fn servers(bundle: &Bundle, workflow: &Workflow) -> Serve
     let owner = owner(bundle, workflow);
     let servers = owner.runtime.mcp_servers.iter();
     servers.map(|(name, entry)| (name.clone(), server(owner, &entry.value))).collect()
+}
+
+/// Those of the servers that did not come with roles.
+pub(in crate::compile) fn open(bundle: &Bundle, workflow: &Workflow, servers: &Arc<Servers>) -> Arc<Servers> {
+    let of_roles = &owner(bundle, workflow).role_servers;
+    match of_roles.is_empty() {
+        true => servers.clone(),
+        false => {
+            let open = servers.iter().filter(|(name, _)| !of_roles.contains(name));
+            Arc::new(open.map(|(name, server)| (name.clone(), server.clone())).collect())
+        }
+    }
 }
 
 /// The list of tools that holds for agents without one: the workflow's, or the root's where its servers are used.

@@ -78,7 +78,11 @@ pub static AGENT: Extended = Extended {
         keys: &[
             optional("id", Text, "its name, unique in the manifest"),
             optional("agent_id", Text, "the same as `id`"),
-            optional("role", Text, "what it is; stands in its system prompt and above its output"),
+            optional(
+                "role",
+                Text,
+                "what it is; stands in its system prompt and above its output. `org:FILE#ROLE` is a role of an organisation, which gives what the agent does not say itself",
+            ),
             optional("department", Text, "where it belongs; stands in its system prompt"),
             optional("task", Template, TASK),
             optional("task_template", Template, TASK),

@@ -65,6 +65,11 @@ pub static PERSONA: ObjectType = ObjectType {
     title: "a persona",
     keys: &[
         required("id", Text, "its name, unique in the manifest"),
+        optional(
+            "role",
+            Text,
+            "a role of an organisation, `org:FILE#ROLE`: gives what the persona does not say itself",
+        ),
         optional("displayName", Text, "what people call it"),
         required("systemPromptTemplate", Template, "what it is told about itself"),
         optional(

@@ -145,9 +145,17 @@ pub(in crate::source) mod types {
 }
 
 /// What every step begins with.
-static BEGIN: [StepKey; 2] = [
+static BEGIN: [StepKey; 3] = [
     StepKey { must: types::ALL, ..every("name", Text, "name of the step") },
     every("type", Choice(StepType::WORDS), "what the step does (default agent)"),
+    StepKey {
+        used: types::AGENT,
+        ..every(
+            "role",
+            Text,
+            "a role of an organisation, `org:FILE#ROLE`: gives what the step does not say itself",
+        )
+    },
 ];
 
 const fn every(name: &'static str, shape: Shape, doc: &'static str) -> StepKey {

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::quoting::{kind_of, looks_like_workflow};
+use super::super::roles::{Organisation, OrganisationError};
 use super::super::sources::{SourceReadError, Sources};
 use super::super::text::{Segment, Text};
 use super::super::tree::{Builder, Built, Included, Includes, Node, Scalar, Style, Value, Weight};
@@ -120,6 +121,27 @@ impl<'a> Loader<'a> {
         let segments = vec![Segment { value_start: 0, source_start: mark, length: text.len() }];
         let span = start_of(&file);
         Some(Text { value: text, span, base: Some(path.to_owned()), origin: file, segments })
+    }
+
+    /// What the file of an organisation says, which `role: org:WRITTEN` at this place names; `None` when it cannot be used (which is
+    /// reported).
+    pub fn organisation(&mut self, path: &str, written: &str, at: &Span) -> Option<Organisation> {
+        let file = match self.read(path) {
+            Ok(file) => file,
+            Err(problem) => {
+                let message = format!("`role: org:{written}`: `{path}` {}", problem.words);
+                self.diagnostics.push(problem.finding(message, at.clone()));
+                return None;
+            }
+        };
+        let (message, found) = match self.sources.organisation(&file) {
+            Ok(organisation) => return Some(organisation),
+            Err(OrganisationError::Unknown) => ("this build knows no organisations".to_owned(), Vec::new()),
+            Err(OrganisationError::Broken(found)) => (format!("organisation `{path}` is refused"), found),
+        };
+        self.diagnostics.push(Diagnostic::error("org::refused", message, at.clone(), "named here"));
+        self.diagnostics.extend(found);
+        None
     }
 
     fn read(&mut self, path: &str) -> Result<Arc<SourceFile>, Problem> {

@@ -78,6 +78,7 @@ impl Head {
             output: None,
             pipeline: None,
             from_manifest: false,
+            role_servers: Vec::new(),
         }
     }
 }

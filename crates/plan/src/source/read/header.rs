@@ -111,6 +111,7 @@ fn empty(fields: &Fields<'_>, root: &Node, path: &str, files: &[Arc<SourceFile>]
         parallel: Vec::new(),
         for_each: Vec::new(),
         from_manifest: false,
+        role_servers: Vec::new(),
         output: None,
         pipeline: None,
     }

@@ -37,7 +37,7 @@ pub use duration::parse_duration;
 pub(super) use fields::Fields;
 pub(super) use goal_plan::plan as judge_plan;
 pub(super) use header::workflow;
-pub(super) use manifest::manifest;
+pub(super) use manifest::{manifest, service_and_model};
 pub(super) use personas::personas;
 pub(super) use scalars::Of;
 pub(super) use scalars::head;

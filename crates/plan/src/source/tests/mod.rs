@@ -7,6 +7,7 @@ mod goal;
 mod keys;
 mod properties;
 mod reduce;
+mod roles;
 mod steps;
 mod values;
 mod yaml;

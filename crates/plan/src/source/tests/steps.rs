@@ -92,6 +92,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("repairer", "agent goal human_gate questions reduce script set terminate tool wait workflow"),
     ("resources", "goal human_gate questions reduce set terminate verify wait workflow"),
     ("rlm", "agent goal human_gate questions script set terminate tool verify wait workflow"),
+    ("role", "goal human_gate questions reduce script set terminate tool verify wait workflow"),
     ("roles", "agent human_gate questions reduce script set terminate tool verify wait workflow"),
     ("rounds", "agent goal human_gate questions reduce script set terminate tool wait workflow"),
     ("routes", "terminate"),

@@ -169,6 +169,18 @@ impl Node {
         Rc::new(Self { value: Value::Map(pairs), span: span.clone(), included: None, weight })
     }
 
+    /// This mapping with other entries.
+    pub(super) fn with_pairs(&self, pairs: Vec<Pair>) -> Rc<Self> {
+        let made = Self::map(pairs, &self.span);
+        Rc::new(Self { included: self.included.clone(), ..made.share() })
+    }
+
+    /// This list with other items.
+    pub(super) fn with_items(&self, items: Vec<Rc<Node>>) -> Rc<Self> {
+        let made = Self::list(items, &self.span);
+        Rc::new(Self { included: self.included.clone(), ..made.share() })
+    }
+
     /// The value as JSON, as it is written: references to the environment stay references.
     pub(crate) fn as_written(&self) -> serde_json::Value {
         match &self.value {

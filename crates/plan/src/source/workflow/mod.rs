@@ -114,6 +114,8 @@ pub struct Workflow {
     pub pipeline: Option<PipelineSettings>,
     /// Whether a manifest of agents stands behind it.
     pub from_manifest: bool,
+    /// Servers that came with roles of organisations: agents without a list of tools are not offered them.
+    pub role_servers: Vec<String>,
 }
 
 impl Workflow {

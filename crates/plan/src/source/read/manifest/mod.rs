@@ -10,6 +10,7 @@ mod models;
 mod output_schema;
 
 pub(super) use head::head;
+pub(in crate::source) use models::service_and_model;
 pub(super) use models::{judge_service, parted};
 pub(super) use output_schema::output_schema;
 

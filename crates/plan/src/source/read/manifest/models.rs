@@ -79,9 +79,14 @@ fn of_role(cx: &mut Reader<'_>, fields: &Fields<'_>, role: Spanned<String>, role
 
 /// `provider:model`, where the first is the name of a service; `llama3:8b` is a model.
 pub(in crate::source::read) fn parted(text: &Text) -> Option<(Provider, Text)> {
-    let (service, model) = text.value.split_once(':')?;
-    let service = service_of(service).filter(|_| !model.trim().is_empty())?;
+    let (service, model) = service_and_model(&text.value)?;
     Some((named(service, &text.span), Text::opaque(model, text.span.clone())))
+}
+
+/// The same of a name alone.
+pub(in crate::source) fn service_and_model(name: &str) -> Option<(&'static str, &str)> {
+    let (service, model) = name.split_once(':')?;
+    Some((service_of(service).filter(|_| !model.trim().is_empty())?, model))
 }
 
 /// What stands before the colon is probably meant to be a service, and is none.

@@ -9,6 +9,7 @@ use super::super::Reader;
 use super::super::ensure;
 use super::super::fields::Fields;
 use super::super::manifest::{judge_service, parted};
+use super::super::steps::role_only;
 use super::name;
 use convoke_model::clearance::is_within;
 
@@ -19,6 +20,7 @@ pub(super) fn persona(cx: &mut Reader<'_>, node: &Tree, owner: String) -> Option
     if !id.value.is_empty() {
         fields.owner = format!("persona `{}`", id.value);
     }
+    role_only(cx, &mut fields);
     let constraint = filled(cx, &mut fields, "modelConstraint");
     constraint
         .iter()

@@ -6,3 +6,5 @@ pub(in crate::source) mod people;
 pub(in crate::source::read) mod step;
 pub(in crate::source) mod tool;
 pub(in crate::source) mod work;
+
+pub(super) use step::role_only;

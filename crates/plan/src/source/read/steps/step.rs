@@ -1,6 +1,7 @@
 //! One step: its type decides which keys it may have.
 
 use super::super::super::keys::step::{STEP_KEYS, StepKey, StepType, step_key};
+use super::super::super::roles::PREFIX;
 use super::super::super::section::Keys;
 use super::super::super::text::Spanned;
 use super::super::super::tree::{Node, Pair, Value};
@@ -32,6 +33,7 @@ pub(in crate::source::read) fn step(cx: &mut Reader<'_>, node: &Node, fallback: 
         judge_keys(cx, &fields, kind);
         fields.of_type(kind);
     }
+    role_only(cx, &mut fields);
     let common = Common::take(cx, &mut fields)?;
     let kind = kind.and_then(|kind| read_kind(cx, &mut fields, kind)).unwrap_or(StepKind::Unknown);
     Some(Step { name, kind, common })
@@ -47,6 +49,16 @@ pub(in crate::source::read) fn name(cx: &mut Reader<'_>, fields: &mut Fields<'_>
         cx.error("workflow::empty_value", message, &name.span, "a name is required here");
     }
     name.unwrap_or_else(|| Spanned::new(String::new(), fields.head.clone()))
+}
+
+/// What a role gives stands beside it already; a step has no role of another kind.
+pub(in crate::source::read) fn role_only(cx: &mut Reader<'_>, fields: &mut Fields<'_>) {
+    let Some(role) = fields.text(cx, "role").filter(|role| !role.value.trim().starts_with(PREFIX)) else {
+        return;
+    };
+    let message = format!("`role` of {} is `{}`, not a role of an organisation", fields.owner, role.value);
+    cx.error("workflow::unknown_value", message, &role.span, "not a role").help =
+        Some("write `org:FILE#ROLE`".to_owned());
 }
 
 /// The type as written, or the one that a misspelt word was meant to be (which is reported); `None` when the word is
