@@ -22,6 +22,11 @@ fn of_node(node: &Node) -> Option<&'static str> {
     if node.workspace.is_some() {
         return Some("has a `workspace`, which is a folder of one machine");
     }
+    if node.is_looked_at() {
+        return Some(
+            "must prove the work of its parts (`ensure`, `protect`), and workers have no folder in common",
+        );
+    }
     let looks_for_files = |condition: &Condition| matches!(condition, Condition::FileExists { .. });
     if node.triggers.iter().any(|trigger| trigger.when.iter().any(looks_for_files)) {
         return Some("starts when a file exists, and workers have no folder in common");

@@ -56,6 +56,7 @@ impl Core {
                 self.take_proof(fact.at, task, attempt, *told, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
+            What::ProofLooked { task, seen } => self.take_look(fact.at, task, *seen, turn),
             What::WorkspaceLeft { task, left } => self.take_left(fact.at, task, left, turn),
             What::Answered { reply, sent, message } => {
                 turn.consumed.extend(message);
