@@ -9,8 +9,8 @@ use crate::{
 };
 use convoke_failpoint::failpoint;
 use convoke_model::{
-    AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ScriptCall, TRACEPARENT, Usage, Work,
-    reason,
+    AgentCall, Assignment, AttemptEnd, Contract, Failure, ProgramCall, ProofLook, ProofTold, ScriptCall,
+    TRACEPARENT, Usage, Work, reason,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -71,6 +71,15 @@ impl Attempts {
             None => self.perform(&assignment, link, cancel.clone()).await,
         };
         checker.judge(&proof, end, &cancel).await
+    }
+
+    /// Looks at the work of a task that has parts.
+    pub(crate) async fn look(
+        &self,
+        look: &ProofLook,
+        cancel: &CancellationToken,
+    ) -> Result<ProofTold, Failure> {
+        crate::proof::look(&*self.prover, look, cancel).await
     }
 
     async fn perform(

@@ -45,7 +45,7 @@ pub(crate) use conversation::Grading;
 pub use conversation::{Conversation, Ending, Next, Note, Premise, Question, Written};
 pub use convoke_model::fit::violations;
 pub use driver::Attempts;
-pub use executor::{Executor, LetGo};
+pub use executor::{Executor, LetGo, Looked};
 pub use judge::{Misfit, Reason};
 pub use ledger::tokens_in;
 pub use offer::Offer;

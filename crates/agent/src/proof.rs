@@ -8,17 +8,13 @@
 
 use crate::{Asker, EngineLink};
 use convoke_failpoint::failpoint;
-use convoke_model::excerpt::{clipped, one_line};
 use convoke_model::{
     Assignment, AttemptEnd, Class, Condition, EffectCommit, Failure, JsonText, ProbeFinding, ProofCall,
-    ProofCheck, ProofFinding, ProofTold, Work, reason,
+    ProofCheck, ProofFinding, ProofLook, ProofTold, Work, missing, reason, unproven,
 };
 use futures::future::BoxFuture;
 use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
-
-/// Characters of what was found that stand in a failure.
-const MOST_WORDS: usize = 300;
 
 /// Looks whether conditions hold.
 pub trait Prover: Send + Sync {
@@ -66,8 +62,44 @@ impl Prover for NoProver {
     }
 }
 
-fn no_prover() -> Failure {
+pub(crate) fn no_prover() -> Failure {
     Failure::new(Class::Fatal, "conditions cannot be checked in this process").reason(reason::UNPROVABLE)
+}
+
+/// Looks at the work of a task that has parts: what is there before they begin, or what holds once they have ended. The caller has
+/// it on disk before anything follows from it.
+pub(crate) async fn look(
+    prover: &dyn Prover,
+    look: &ProofLook,
+    cancel: &CancellationToken,
+) -> Result<ProofTold, Failure> {
+    let (proof, folder) = (&look.proof, look.proof.folder.as_deref());
+    let asker = Asker {
+        task: &look.task,
+        attempt: 0,
+        key: "",
+        trace: None,
+        folder,
+        step: &look.step,
+        contract: None,
+    };
+    let named = |mut failure: Failure| {
+        failure.message = format!("step `{}`: {}", look.step, failure.message);
+        failure
+    };
+    failpoint!("agent.proof.look");
+    let told = match &look.ended {
+        None => prover.begin(asker, proof, cancel.child_token()).await.map(ProofTold::Begun),
+        Some((check, output)) => prover.check(asker, proof, output, cancel.child_token()).await.map(|seen| {
+            let findings = complete(proof, seen, &BTreeSet::new());
+            ProofTold::Checked(ProofCheck { check: check.clone(), findings })
+        }),
+    };
+    failpoint!("agent.proof.looked");
+    if cancel.is_cancelled() {
+        return Err(named(Failure::new(Class::Cancelled, "cancelled")));
+    }
+    told.map_err(named)
 }
 
 /// Checks the work of one attempt.
@@ -204,23 +236,4 @@ fn complete(proof: &ProofCall, seen: Vec<ProofFinding>, called: &BTreeSet<String
         _ => seen.next().unwrap_or_else(|| ProofFinding::new(condition, false, "it was not looked at")),
     };
     proof.all().map(|stated| stated.condition).map(finding).collect()
-}
-
-/// What does not hold, in one line.
-pub(crate) fn missing(findings: &[ProofFinding]) -> String {
-    let words =
-        findings.iter().filter(|finding| !finding.held).map(|finding| match finding.evidence.as_str() {
-            "" => format!("`{}` does not hold", finding.condition),
-            why => format!("`{}` does not hold ({})", finding.condition, clipped(&one_line(why), MOST_WORDS)),
-        });
-    words.collect::<Vec<_>>().join("; ")
-}
-
-/// The failure of work whose proof was looked for so many times.
-pub(crate) fn unproven(step: &str, findings: &[ProofFinding], times: u32) -> Failure {
-    let asked = if times > 1 { format!(" (checked {times} times)") } else { String::new() };
-    let message = format!("step `{step}`: it is said to be done and is not{asked}: {}", missing(findings));
-    Failure::new(Class::InvalidOutput, message)
-        .reason(reason::UNPROVEN)
-        .hint(format!("`convoke show RUN {step}` has each check with what was found"))
 }

@@ -366,3 +366,136 @@ fn conditions_that_can_never_hold_are_found_before_the_start() {
         assert!(said.contains(words), "{keys}: {said}");
     }
 }
+
+/// A group, a fan-out, a sub-workflow and a goal, each with a condition of its own.
+fn of_parts(ensure: &str) -> World {
+    let world = World::with_workflow(&format!(
+        "workflow: {{name: w, entry_point: both}}\nparallel:\n  \
+         - {{name: both, agents: [a, b], ensure: {ensure}, protect: [keep.txt], routes: [{{to: each}}]}}\nfor_each:\n  \
+         - {{name: each, type: for_each, items: [1, 2], as: n, ensure: [{{that: output.count == 2}}, diff_not_empty], routes: [{{to: inner}}],\n     \
+            agent: {{name: one, type: script, command: sh, args: [-c, 'echo {{{{ n }}}} > n{{{{ n }}}}.txt']}}}}\nagents:\n  \
+         - {{name: a, type: script, command: sh, args: [-c, 'echo a > a.txt']}}\n  \
+         - {{name: b, type: script, command: sh, args: [-c, 'echo b > b.txt; $DOES']}}\n  \
+         - {{name: inner, type: workflow, workflow: inner.yaml, ensure: [{{file_exists: deep.txt}}]}}\noutput: {{ok: 'yes'}}\n"
+    ));
+    world.write("keep.txt", "kept\n");
+    world.write(
+        "inner.yaml",
+        "workflow: {name: inner, entry_point: c}\nagents: [{name: c, type: script, command: touch, args: [deep.txt]}]\noutput: {ok: 'yes'}\n",
+    );
+    world
+}
+
+#[test]
+fn what_parts_have_done_together_is_proven_before_it_counts() {
+    let world = of_parts("[{file_changed: a.txt}, {file_exists: b.txt}]");
+    world.convoke(&["run", "w.yaml"]).exits(0);
+    for task in ["both", "each", "inner"] {
+        assert_eq!(shown(&world, task)["proven"], true, "{task}");
+        let text = world.convoke(&["show", &world.run(), task]).exits(0).stdout;
+        assert!(text.contains("\nproven\ncheck 1: everything holds\n"), "{text}");
+    }
+    assert_eq!(bodies(&world, "proof_due").len(), 3);
+    assert_eq!(bodies(&world, "proof_checked").len(), 3);
+}
+
+#[test]
+fn a_group_whose_work_does_not_hold_fails_as_unproven_and_a_resume_checks_it_alone() {
+    let world = of_parts("[{file_exists: late.txt}]");
+    let said = world.convoke(&["run", "w.yaml"]).exits(1).stderr;
+    assert!(said.contains("step `both`: it is said to be done and is not"), "{said}");
+    let task = shown(&world, "both");
+    assert_eq!(task["failure"]["reason"], "unproven", "{task:#}");
+    world.write("late.txt", "here");
+    world.convoke(&["resume", &world.run()]).exits(0);
+    let checks = shown(&world, "both")["checks"].clone();
+    let held: Vec<_> = checks.as_array().unwrap().iter().map(|check| check["held"].clone()).collect();
+    assert_eq!(held, [json!(false), json!(true)]);
+    let attempts = shown(&world, "both/a")["attempts"].as_array().unwrap().len();
+    assert_eq!(attempts, 1, "its members are not done again");
+}
+
+#[test]
+fn what_proves_the_work_of_parts_must_stay_as_it_was() {
+    let world = of_parts("[{file_exists: a.txt}]");
+    world.write("w.yaml", world.read("w.yaml").replace("$DOES", "echo changed > keep.txt"));
+    let said = world.convoke(&["run", "w.yaml"]).exits(1).stderr;
+    assert!(said.contains("`protect: keep.txt` does not hold"), "{said}");
+}
+
+#[test]
+fn a_goal_as_a_whole_proves_its_work() {
+    for (condition, code) in [("{file_exists: there.txt}", 0), ("{file_exists: gone.txt}", 1)] {
+        let world = World::with_workflow(&format!(
+            "workflow: {{name: w, entry_point: g, runtime: {{provider: scripted}}}}\nagents:\n  \
+             - {{name: g, type: goal, goal: Do it, ensure: [{condition}]}}\noutput: {{ok: 'yes'}}\n"
+        ));
+        world.write("there.txt", "");
+        let said = world.convoke(&["run", "w.yaml"]).exits(code).stderr;
+        assert_eq!(said.contains("it is said to be done and is not"), code == 1, "{said}");
+        assert_eq!(bodies(&world, "proof_checked").len(), 1);
+    }
+}
+
+#[test]
+fn what_cannot_be_said_of_parts_is_refused_with_what_to_do() {
+    let found = |group: &str| {
+        let world = World::with_workflow(&format!(
+            "workflow: {{name: w, entry_point: both}}\nparallel:\n  - {{name: both, agents: [a, b], {group}}}\nagents:\n  \
+             - {{name: a, type: script, command: 'true'}}\n  - {{name: b, type: script, command: 'true'}}\noutput: {{ok: 'yes'}}\n"
+        ));
+        world.convoke(&["check", "w.yaml"]).exits(3).stderr
+    };
+    let said = found("ensure: [{tool_called: x}]");
+    assert!(said.contains("conversation of one agent") && said.contains("agents within"), "{said}");
+    let said = found("ensure: {conditions: [{file_exists: a}], max_retries: 1}");
+    assert!(said.contains("`max_retries` is about agents"), "{said}");
+}
+
+/// Policies of a firm hold for what checks work, as for everything else that is run.
+#[cfg(feature = "cedar")]
+#[test]
+fn a_condition_whose_command_cedar_rules_forbid_is_refused_before_the_work() {
+    for group in [false, true] {
+        let own = "ensure: [{command: touch made}]";
+        let (script, parts) = if group { ("", own) } else { (own, "") };
+        let world = World::with_workflow(&format!(
+            "workflow: {{name: w, entry_point: both, runtime: {{policy: p.yaml}}}}\nparallel:\n  \
+             - {{name: both, agents: [a, b], {parts}}}\nagents:\n  \
+             - {{name: a, type: script, command: sh, args: [-c, 'echo ran >> ran.txt'], {script}}}\n  \
+             - {{name: b, type: script, command: 'true'}}\noutput: {{ok: 'yes'}}\n"
+        ));
+        world.write("p.yaml", "extends: develop\ncedar: rules.cedar\n");
+        world.write(
+            "rules.cedar",
+            "permit(principal, action, resource);\nforbid(principal, action == Command::Action::\"touch\", resource);\n",
+        );
+        if !has_sandbox(&world) {
+            return;
+        }
+        let said = world.convoke(&["run", "w.yaml"]).exits(1).stderr;
+        assert!(said.contains("which is denied: policy"), "{said}");
+        assert!(!world.work().join("made").exists() && !world.work().join("ran.txt").exists());
+    }
+}
+
+/// What a step was given stays with the step: its proof has no secret, and what its proof prints is masked.
+#[test]
+fn a_command_that_checks_work_has_no_secret_of_its_step() {
+    let world = World::with_workflow(
+        "workflow: {name: w, entry_point: a}\nsecrets: {TOKEN: {env: MY_TOKEN}, KEY: {file: key.txt}}\nagents:\n  \
+         - {name: a, type: script, command: sh, args: [-c, 'printf %s \"$TOKEN\" > leaked; true'], secrets: [TOKEN, KEY],\n     \
+            ensure: [{command: 'sh -c \"echo [$TOKEN] [$MY_TOKEN] [$KEY]; cat key.txt leaked; false\"'}]}\noutput: {ok: 'yes'}\n",
+    )
+    .env("MY_TOKEN", "canary-in-a-variable");
+    world.write("key.txt", "canary-in-a-file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(world.work().join("key.txt"), mode).unwrap();
+    if !has_sandbox(&world) {
+        return;
+    }
+    world.convoke(&["run", "w.yaml"]).exits(1);
+    let evidence = shown(&world, "a")["checks"][0]["findings"][0]["evidence"].to_string();
+    assert!(evidence.contains("[] [] []") && !evidence.contains("canary"), "{evidence}");
+    assert!(evidence.contains("[secret]"), "{evidence}");
+}

@@ -119,6 +119,38 @@ fn what_has_changed_is_trusted_no_more() {
     assert!(world.read("witness").contains("script"));
 }
 
+/// What checks work runs as well: its commands, the scripts that they name and the policies under which they run.
+#[cfg(feature = "cedar")]
+#[test]
+fn what_proves_work_is_trusted_with_the_file_and_shown() {
+    const FILE: &str = ".convoke/presets/review.yaml";
+    const POLICY: &str = "extends: develop\ncedar: rules.cedar\n";
+    const RULES: &str = "permit(principal, action, resource);\n";
+    let proving = || {
+        let world = cloned();
+        world.write(
+            FILE,
+            "workflow: {name: review, entry_point: a, runtime: {policy: p.yaml}}\nagents:\n  \
+             - {name: a, type: script, command: 'true', ensure: [{command: sh ./check.sh}]}\noutput: {ok: 'yes'}\n",
+        );
+        world.write(".convoke/presets/p.yaml", POLICY);
+        world.write(".convoke/presets/rules.cedar", RULES);
+        world.write("check.sh", "true\n");
+        world
+    };
+    for (changed, text) in [
+        ("check.sh", "echo exchanged >> witness\n".to_owned()),
+        (".convoke/presets/p.yaml", format!("{POLICY}# more\n")),
+        (".convoke/presets/rules.cedar", format!("{RULES}// more\n")),
+    ] {
+        let world = proving();
+        world.convoke(&["trust", FILE]).exits(0).mentions(&["starts proof of `a`: sh ./check.sh"]);
+        world.write(changed, &text);
+        world.convoke(&PRESET).exits(3).mentions(&["it has changed since it was trusted"]);
+        ran_nothing(&world);
+    }
+}
+
 /// A server of one file, which can be exchanged.
 struct Site {
     url: String,

@@ -294,7 +294,10 @@ impl Hosted {
             // The words of a person to one agent are refused where they are said.
             Effect::Guide(..) => {}
             // Plans that need these are refused before they begin.
-            Effect::LookUpFiles(..) | Effect::Patch { .. } | Effect::LetGo { .. } => {}
+            Effect::LookUpFiles(..)
+            | Effect::Patch { .. }
+            | Effect::LetGo { .. }
+            | Effect::LookAtProof(..) => {}
             // A run of its own shares nothing yet.
             Effect::RequestLease { .. }
             | Effect::WithdrawRequest(_)

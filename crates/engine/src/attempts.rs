@@ -9,10 +9,10 @@ use crate::fact::What;
 use crate::handle::{Handle, Notice};
 use crate::link::{AttemptLink, taken_over};
 use crate::tenure::Tenure;
-use convoke_agent::Executor;
+use convoke_agent::{Executor, Looked};
 use convoke_journal::Writer;
 use convoke_model::hash::HashMap;
-use convoke_model::{Assignment, AttemptEnd, Class, Failure, MergeMode, TaskId, Usage, Work};
+use convoke_model::{Assignment, AttemptEnd, Class, Failure, MergeMode, ProofLook, TaskId, Usage, Work};
 use convoke_schedule::TaskIx;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -38,8 +38,16 @@ pub(crate) struct Attempts {
     /// What all processes share, where this one takes part.
     client: Option<Arc<CapacityClient>>,
     running: HashMap<TaskIx, Running>,
+    /// Looks at the work of tasks that have parts.
+    looks: HashMap<TaskIx, Look>,
     /// No further call is made: the run is stopping.
     stopping: Arc<AtomicBool>,
+}
+
+/// A look at work, under way.
+struct Look {
+    cancel: CancellationToken,
+    task: AbortOnDropHandle<()>,
 }
 
 /// An attempt under way.
@@ -70,6 +78,7 @@ impl Attempts {
             tenure,
             client,
             running: HashMap::default(),
+            looks: HashMap::default(),
             stopping: Arc::default(),
         }
     }
@@ -117,6 +126,22 @@ impl Attempts {
         tokio::spawn(async move { handle.send(What::WorkspaceLeft { task, left: left.await }) });
     }
 
+    /// Looks at the work of a task that has parts; what is seen comes as a fact.
+    pub fn look(&mut self, task: TaskIx, look: ProofLook) {
+        let cancel = CancellationToken::new();
+        let (seen, handle) = (self.executor.look(look, cancel.clone()), self.handle.clone());
+        let (told, tenure) = (cancel.clone(), self.tenure.clone());
+        let driven = AbortOnDropHandle::new(tokio::spawn(async move {
+            let seen = match tenure.confirm().await {
+                Ok(()) => looked(seen, told).await,
+                Err(_) => Err(taken_over()),
+            };
+            handle.send(What::ProofLooked { task, seen: Box::new(seen) });
+        }));
+        self.looks.retain(|_, look| !look.task.is_finished());
+        self.looks.insert(task, Look { cancel, task: driven });
+    }
+
     /// Tells an attempt what a person said to its task; it is on disk.
     pub fn guide(&self, task: TaskIx, text: String) {
         if let Some(running) = self.running.get(&task) {
@@ -126,6 +151,9 @@ impl Attempts {
 
     /// Tells an attempt to stop; its end comes as a fact.
     pub fn abort(&self, task: TaskIx) {
+        if let Some(look) = self.looks.get(&task) {
+            look.cancel.cancel();
+        }
         if let Some(running) = self.running.get(&task) {
             running.cancel.cancel();
         }
@@ -133,6 +161,7 @@ impl Attempts {
 
     /// Tells every attempt to stop, because the engine lets go of the run. Commands that outlive the engine are left alone.
     pub fn abort_all(&self) {
+        self.looks.values().for_each(|look| look.cancel.cancel());
         for (task, running) in &self.running {
             if !running.survives {
                 running.cancel.cancel();
@@ -154,8 +183,22 @@ impl Attempts {
     }
 }
 
-/// Waits for an attempt: to its end, through a panic, and no longer than the grace once it was told to stop.
+/// Waits for an attempt as for all work.
 async fn finish(work: BoxFuture<'static, AttemptEnd>, cancel: CancellationToken) -> AttemptEnd {
+    ended(work, cancel, "the attempt").await.unwrap_or_else(failed)
+}
+
+/// Waits for a look as for all work.
+async fn looked(seen: BoxFuture<'static, Looked>, cancel: CancellationToken) -> Looked {
+    ended(seen, cancel, "the look at its work").await.unwrap_or_else(Err)
+}
+
+/// Waits for work: to its end, through a panic, and no longer than the grace once it was told to stop.
+async fn ended<T>(
+    work: BoxFuture<'static, T>,
+    cancel: CancellationToken,
+    what: &'static str,
+) -> Result<T, Failure> {
     let guarded = AssertUnwindSafe(work).catch_unwind();
     tokio::pin!(guarded);
     let ended = tokio::select! {
@@ -164,9 +207,9 @@ async fn finish(work: BoxFuture<'static, AttemptEnd>, cancel: CancellationToken)
         () = cancel.cancelled() => tokio::time::timeout(STOP_GRACE, &mut guarded).await.ok(),
     };
     match ended {
-        Some(Ok(end)) => end,
-        Some(Err(_)) => failed(Failure::new(Class::Fatal, "the attempt panicked").reason("panic")),
-        None => failed(Failure::new(Class::Cancelled, "the attempt did not stop in time and was dropped")),
+        Some(Ok(end)) => Ok(end),
+        Some(Err(_)) => Err(Failure::new(Class::Fatal, format!("{what} panicked")).reason("panic")),
+        None => Err(Failure::new(Class::Cancelled, format!("{what} did not stop in time and was dropped"))),
     }
 }
 

@@ -27,7 +27,7 @@ use convoke_journal::MessageId;
 use convoke_model::hash::{HashMap, HashSet};
 use convoke_model::{
     Assignment, BudgetSpent, Class, Event, Failure, LimitAdapted, LimitReason, LimitSetting, MergeMode,
-    Stamped, TaskId, Timestamp, reason,
+    ProofLook, Stamped, TaskId, Timestamp, reason,
 };
 use convoke_schedule::{Command, Launch, Scheduler, TaskIx};
 use std::time::Duration;
@@ -75,6 +75,8 @@ pub enum Effect {
         /// How its work comes back before.
         back: Option<MergeMode>,
     },
+    /// Look at the work of a task that has parts, where it must be proven. The answer is a fact.
+    LookAtProof(TaskIx, Box<ProofLook>),
     /// Tell an attempt that what it wrote down is on disk.
     Acknowledge(oneshot::Sender<()>),
     /// Let attempts make no further call: the run is stopping.
@@ -328,6 +330,7 @@ impl Core {
             Command::Abort(task) => turn.effects.push(Effect::Abort(task)),
             Command::LookUpFiles { task, paths } => turn.effects.push(Effect::LookUpFiles(task, paths)),
             Command::LetGo { task, back } => turn.effects.push(Effect::LetGo { task, back }),
+            Command::LookAtProof { task, look } => turn.effects.push(Effect::LookAtProof(task, look)),
             Command::Patch { task, key, patch } => {
                 if let Some(patch) = self.store.text(&patch) {
                     turn.effects.push(Effect::Patch { task, key, patch });

@@ -1,7 +1,7 @@
 //! What reaches the engine from outside, each with its time.
 
 use crate::capacity::terms::{Fence, RequestNo};
-use convoke_agent::{Admitted, CallDemand, LetGo, Report, TurnRecord};
+use convoke_agent::{Admitted, CallDemand, LetGo, Looked, Report, TurnRecord};
 use convoke_govern::{Knowledge, Outcome};
 use convoke_journal::{MessageId, Reply};
 use convoke_model::{AttemptEnd, Failure, LimitReason, ProofTold, TaskId, Timestamp, Usage, WorkspaceTold};
@@ -108,6 +108,13 @@ pub enum What {
         told: Box<ProofTold>,
         /// Told once it is.
         written: oneshot::Sender<()>,
+    },
+    /// The work of a task that has parts was looked at.
+    ProofLooked {
+        /// The task.
+        task: TaskIx,
+        /// What was seen, or why nothing could be looked at.
+        seen: Box<Looked>,
     },
     /// A task's workspace was let go of; or its work could not be brought back before.
     WorkspaceLeft {

@@ -125,6 +125,7 @@ impl Run {
             Effect::LookUpFiles(task, paths) => self.look_up_files(task, paths),
             Effect::Patch { task, key, patch } => self.patch_project(task, key, patch),
             Effect::LetGo { task, back } => self.let_workspace_go(task, back),
+            Effect::LookAtProof(task, look) => self.attempts.look(task, *look),
             Effect::AbortAll => self.attempts.abort_all(),
             // An attempt that is gone meanwhile has nothing left to learn.
             Effect::Acknowledge(written) => drop(written.send(())),

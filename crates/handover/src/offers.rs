@@ -9,10 +9,10 @@ use crate::messages::{FromClaimant, FromOwner, Task};
 use crate::owner::{SharedRun, Timeouts};
 use crate::remote_attempt::{Granted, follow};
 use crate::requirements::Requirements;
-use convoke_agent::EngineLink;
+use convoke_agent::{EngineLink, Looked};
 use convoke_capacity::{Offer, OfferId, Progress};
 use convoke_failpoint::failpoint;
-use convoke_model::{Assignment, AttemptEnd, Digest, JsonText, TaskId};
+use convoke_model::{Assignment, AttemptEnd, Digest, JsonText, ProofLook, TaskId};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -87,6 +87,11 @@ impl Offers {
         let requirements = Requirements::of(&assignment.work, &*self.shared.host)?;
         self.waiting.fetch_add(1, Ordering::Relaxed);
         Some(Offerable { requirements, waiting: Waiting(self.clone()) })
+    }
+
+    /// Looks at work in this process.
+    pub fn look(&self, look: ProofLook, cancel: CancellationToken) -> BoxFuture<'static, Looked> {
+        self.shared.inner.look(look, cancel)
     }
 
     /// Performs the attempt in this process.

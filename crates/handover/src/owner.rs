@@ -10,9 +10,9 @@ use crate::local_slots::LocalSlots;
 use crate::messages::{FromClaimant, FromOwner};
 use crate::offers::{Candidate, Offers};
 use crate::socket;
-use convoke_agent::{EngineLink, Executor};
+use convoke_agent::{EngineLink, Executor, Looked};
 use convoke_capacity::Capacity;
-use convoke_model::{Assignment, AttemptEnd, JsonText, RunId};
+use convoke_model::{Assignment, AttemptEnd, JsonText, ProofLook, RunId};
 use futures::future::BoxFuture;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -121,6 +121,11 @@ impl Executor for SharingExecutor {
             }
             None => offers.perform_here(assignment, link, cancel),
         }
+    }
+
+    /// What must be proven is looked at by the process that owns the run.
+    fn look(&self, look: ProofLook, cancel: CancellationToken) -> BoxFuture<'static, Looked> {
+        self.0.look(look, cancel)
     }
 }
 

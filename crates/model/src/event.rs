@@ -520,7 +520,14 @@ pub enum Event {
         /// What stands in the files that its conditions are about.
         baseline: Payload,
     },
-    /// The conditions of a task were checked: its agent, its command or its tool says that the work is done.
+    /// The parts of a task have ended well and came to this output. It counts once its conditions hold.
+    ProofDue {
+        /// The task.
+        task: TaskId,
+        /// What it is to succeed with.
+        output: Payload,
+    },
+    /// The conditions of a task were checked: its agent, its command or its tool says that the work is done, or its parts have ended.
     ProofChecked {
         /// The task.
         task: TaskId,

@@ -4,7 +4,9 @@
 //! attempt's affair. Evidence is bounded here, so that neither the journal nor a prompt grows with what a command prints.
 
 use crate::excerpt::{clipped, one_line};
-use crate::{EffectCommit, JsonText, PolicySource};
+use crate::{
+    Class, EffectCommit, Failure, JsonText, PolicySource, TaskId, WorkspaceCall, WorkspaceTold, reason,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -13,6 +15,9 @@ pub const MOST_CONDITIONS: usize = 32;
 
 /// Characters of evidence that are kept of one condition.
 pub const MOST_EVIDENCE: usize = 1_200;
+
+/// Characters of what was found that stand in a failure.
+const MOST_WORDS: usize = 300;
 
 /// One thing that must hold for work to count as done. Paths are those of the folder that the work is done in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,6 +253,49 @@ pub enum ProofTold {
     Done(EffectCommit),
     /// Conditions were checked.
     Checked(ProofCheck),
+}
+
+/// The work of a task that has parts is to be looked at: before they begin, or once all of them have ended.
+#[derive(Debug, Clone)]
+pub struct ProofLook {
+    /// The task.
+    pub task: TaskId,
+    /// Its step, for people.
+    pub step: String,
+    /// What must hold.
+    pub proof: ProofCall,
+    /// What the parts came to, and the name of the check. `None`: they have not begun.
+    pub ended: Option<(String, JsonText)>,
+    /// Where its parts work, where that is not the folder of the run.
+    pub workspace: Option<Box<WorkspaceCall>>,
+}
+
+/// What a look saw.
+#[derive(Debug, Clone)]
+pub struct ProofSeen {
+    /// Workspaces that had to be leased to look at them, each with its owner.
+    pub leased: Vec<(TaskId, WorkspaceTold)>,
+    /// What was there before, or what was found.
+    pub told: ProofTold,
+}
+
+/// What does not hold, in one line.
+pub fn missing(findings: &[ProofFinding]) -> String {
+    let words =
+        findings.iter().filter(|finding| !finding.held).map(|finding| match finding.evidence.as_str() {
+            "" => format!("`{}` does not hold", finding.condition),
+            why => format!("`{}` does not hold ({})", finding.condition, clipped(&one_line(why), MOST_WORDS)),
+        });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// The failure of work whose proof was looked for so many times.
+pub fn unproven(step: &str, findings: &[ProofFinding], times: u32) -> Failure {
+    let asked = if times > 1 { format!(" (checked {times} times)") } else { String::new() };
+    let message = format!("step `{step}`: it is said to be done and is not{asked}: {}", missing(findings));
+    Failure::new(Class::InvalidOutput, message)
+        .reason(reason::UNPROVEN)
+        .hint(format!("`convoke show RUN {step}` has each check with what was found"))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub use authority::{
 };
 pub use file::{Finding, PRESETS, preset_text, schema};
 pub use judging::{Host, parse_host};
-pub use plan::{CommandPlan, PlannedCommand, PlannedPipeline, PlannedRedirect, quote};
+pub use plan::{CommandPlan, PlannedCommand, PlannedPipeline, PlannedRedirect, PlannedWord, quote};
 pub use policy::{Binaries, Environment, Limits, PathPattern, Paths, Policy, Tools};
 pub use protected::{protected, secret};
 pub use reading::script::Join;

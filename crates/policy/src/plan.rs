@@ -5,6 +5,7 @@
 
 use crate::reading::script::Join;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::sync::Arc;
@@ -34,11 +35,14 @@ pub struct PlannedPipeline {
     pub commands: Vec<PlannedCommand>,
 }
 
+/// A word of a planned command: its own, or one that a profile adds to every command of its kind.
+pub type PlannedWord = Cow<'static, str>;
+
 /// One process, or a change of the working directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PlannedCommand {
     /// The program and its arguments.
-    pub argv: Vec<String>,
+    pub argv: Vec<PlannedWord>,
     /// Where it runs.
     pub cwd: String,
     /// Variables that are set for it, beside those that the policy passes.

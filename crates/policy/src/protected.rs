@@ -1,124 +1,14 @@
 //! Which files are secret and which are protected, whatever a policy says.
 //!
-//! Names are compared by components, without regard to case, on the path from the root after every link was followed. They hold for
-//! files that are not there yet as well: a missing settings file is as good a target as one that exists.
+//! The names are those of the one table ([`convoke_model::protected`]); here they are asked about the path from the root after every
+//! link was followed, and compared with patterns. They hold for files that are not there yet as well: a missing settings file is as
+//! good a target as one that exists.
 
 use crate::reading::word::{Pattern, Piece};
+use convoke_model::protected as table;
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::LazyLock;
-
-/// Folders of which nothing may be changed.
-const FOLDERS: [&str; 18] = [
-    ".git",
-    ".hg",
-    ".svn",
-    ".convoke",
-    ".engine",
-    ".claude",
-    ".cursor",
-    ".codex",
-    ".gemini",
-    ".opencode",
-    ".aider",
-    ".vscode",
-    ".idea",
-    ".github",
-    ".gitlab",
-    ".circleci",
-    ".husky",
-    ".devcontainer",
-];
-
-/// Folders of the same kind, of two names.
-const FOLDER_PAIRS: [(&str, &str); 3] = [(".config", "git"), (".config", "convoke"), (".config", "fish")];
-
-/// Files that may not be changed.
-const FILES: [&str; 46] = [
-    ".cursorrules",
-    ".clinerules",
-    ".windsurfrules",
-    ".roomodes",
-    ".mcp.json",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".inputrc",
-    ".envrc",
-    ".gitconfig",
-    ".gitmodules",
-    ".gitattributes",
-    ".gitlab-ci.yml",
-    ".gitlab-ci.yaml",
-    ".travis.yml",
-    "jenkinsfile",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    ".drone.yml",
-    ".woodpecker.yml",
-    ".pre-commit-config.yaml",
-    "lefthook.yml",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".netrc",
-    ".curlrc",
-    ".wgetrc",
-    ".ripgreprc",
-    ".rgrc",
-    ".vimrc",
-    ".exrc",
-    ".pythonstartup",
-    ".editorconfig",
-];
-
-/// Files that may not be changed, with the folder that they are in.
-const FILE_PAIRS: [(&str, &str); 4] = [
-    (".cargo", "config.toml"),
-    (".cargo", "config"),
-    (".cargo", "credentials.toml"),
-    (".config", "starship.toml"),
-];
-
-/// Folders of which nothing may be read.
-const SECRET_FOLDERS: [&str; 6] = [".ssh", ".gnupg", ".aws", ".kube", ".azure", ".gcloud"];
-
-/// Files that may not be read.
-const SECRET_FILES: [&str; 22] = [
-    ".env*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.age",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".pgpass",
-    ".htpasswd",
-    "credentials.toml",
-    ".vault-token",
-    ".dockercfg",
-];
 
 /// The names of a path from the root: as they are, and in lower case.
 #[derive(Debug)]
@@ -131,7 +21,7 @@ impl<'a> Names<'a> {
     /// The names of a path.
     pub fn of(path: &'a Path) -> Names<'a> {
         let exact: Vec<Cow<'a, str>> = path.iter().map(|name| name.to_string_lossy()).collect();
-        let lower = exact.iter().cloned().map(folded).collect();
+        let lower = exact.iter().cloned().map(table::fold).collect();
         Names { exact, lower }
     }
 
@@ -154,33 +44,12 @@ pub fn protected(path: &Path, replaces: bool) -> Option<String> {
 
 /// The same for the names of a path.
 pub(crate) fn protected_names(names: &Names<'_>, replaces: bool) -> Option<String> {
-    let names = names.lower();
-    for (at, name) in names.iter().enumerate() {
-        if FOLDERS.contains(&&**name) {
-            return Some(format!("`{name}` and everything in it"));
-        }
-        if let Some(next) = names.get(at + 1)
-            && FOLDER_PAIRS.contains(&(name, next))
-        {
-            return Some(format!("`{name}/{next}` and everything in it"));
-        }
+    if let Some(guarded) = table::protected_names(names.lower()) {
+        let name = guarded.name.trim_start_matches('/');
+        return Some(format!("`{name}` and everything in it ({})", guarded.what));
     }
-    let last = names.last()?;
-    if FILES.contains(&&**last) || last.starts_with(".env") {
-        return Some(format!("files named `{last}`"));
-    }
-    let above = names.len().checked_sub(2).map_or("", |at| &*names[at]);
-    if FILE_PAIRS.contains(&(above, last)) {
-        return Some(format!("`{above}/{last}`"));
-    }
-    let holds = |pair: &(&str, &str)| pair.0 == last;
-    if replaces && (FILE_PAIRS.iter().any(holds) || FOLDER_PAIRS.iter().any(holds)) {
-        return Some(format!("what `{last}` holds"));
-    }
-    if names.iter().any(|name| SECRET_FOLDERS.contains(&&**name)) {
-        return Some("keys and their folders".to_owned());
-    }
-    None
+    let held = table::held_by(names.lower()).filter(|_| replaces)?;
+    Some(format!("names like `{}` beneath it ({})", held.name, held.what))
 }
 
 /// Why a path may not be read, if it may not.
@@ -190,27 +59,13 @@ pub fn secret(path: &Path) -> Option<String> {
 
 /// The same for the names of a path.
 pub(crate) fn secret_names(names: &Names<'_>) -> Option<String> {
-    let found = names.lower().iter().find(|name| is_secret_name(name))?;
-    Some(format!("`{found}` may hold keys or passwords"))
+    let found = table::secret_names(names.lower())?;
+    Some(format!("`{}` may hold keys or passwords", found.name))
 }
 
-fn is_secret_name(name: &str) -> bool {
-    // All of them begin with one of these letters, or have an ending.
-    if !name.starts_with(['.', 'i', 'c']) && !name.contains('.') {
-        return false;
-    }
-    SECRET_FOLDERS.contains(&name)
-        || SECRET_FILES.iter().any(|pattern| plain_match(pattern, name))
-        // A private key of any name; what has an ending is a file of a program.
-        || (name.starts_with("id_") && !name.contains('.'))
-}
-
-fn plain_match(pattern: &str, name: &str) -> bool {
-    match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
-        (Some(start), _) => name.starts_with(start),
-        (_, Some(end)) => name.ends_with(end),
-        _ => name == pattern,
-    }
+/// Secret names of one component.
+pub(crate) fn secrets_of_one_name() -> impl Iterator<Item = &'static str> {
+    table::SECRETS.iter().map(|guarded| guarded.name).filter(|name| !name.contains('/'))
 }
 
 /// The secret name that one name of a pattern may stand for. A bare `*` is left to those who know the folder.
@@ -242,9 +97,8 @@ struct Secret {
 }
 
 static SECRETS: LazyLock<Vec<Secret>> = LazyLock::new(|| {
-    let all = SECRET_FILES.iter().chain(&SECRET_FOLDERS).chain(&["id_*"]);
     let literal = |text: &str| text.chars().map(Piece::Literal).collect::<Vec<_>>();
-    all.map(|text| {
+    let of = |text: &'static str| {
         let (fixed, open) = match text.strip_prefix('*') {
             Some(ending) => (ending, [vec![Piece::Many], literal(ending)].concat()),
             None => {
@@ -253,8 +107,8 @@ static SECRETS: LazyLock<Vec<Secret>> = LazyLock::new(|| {
             }
         };
         Secret { text, fixed, own: Pattern::of_text(text), open: Pattern(open) }
-    })
-    .collect()
+    };
+    secrets_of_one_name().map(of).collect()
 });
 
 impl Secret {
@@ -262,7 +116,7 @@ impl Secret {
     fn is_reached_by(&self, part: &Pattern) -> bool {
         match self.text {
             // `id_*` takes names without an ending alone.
-            "id_*" => {
+            table::BARE_KEY => {
                 part.0.iter().all(|piece| *piece != Piece::Literal('.'))
                     && spells_beginning(part, self.fixed)
                     && part.meets(&self.open)
@@ -288,32 +142,6 @@ fn spells_ending(part: &Pattern) -> bool {
 fn spells_beginning(part: &Pattern, beginning: &str) -> bool {
     let head = part.0.iter().take_while(|piece| **piece != Piece::Many);
     head.zip(beginning.chars()).any(|(piece, c)| *piece == Piece::Literal(c))
-}
-
-/// Globs that a search through folders leaves out, so that it reads no secret file.
-pub const LEFT_OUT: [&str; 11] = [
-    ".env*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "id_rsa*",
-    "id_ed25519*",
-    "id_ecdsa*",
-    ".netrc",
-    ".npmrc",
-    ".git-credentials",
-];
-
-/// A name in lower case. Dots and blanks at the end are nothing to some file systems.
-fn folded(name: Cow<'_, str>) -> Cow<'_, str> {
-    let is_folded = name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
-    let name = match is_folded && !name.ends_with(['.', ' ']) {
-        true => name,
-        false => name.to_lowercase().trim_end_matches(['.', ' ']).to_owned().into(),
-    };
-    // The short name that some file systems give to `.git`.
-    if name == "git~1" { ".git".into() } else { name }
 }
 
 #[cfg(test)]

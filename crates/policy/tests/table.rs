@@ -1466,7 +1466,7 @@ fn patterns_become_names_in_the_plan_and_each_name_is_judged() {
     assert_eq!(plan.pipelines[0].commands[0].argv, ["wc", "-l", "src/lib.rs", "src/main.rs"]);
     assert_eq!(judge("RO", "cat deploy/*").verdict, Verdict::Deny);
     let searched = judge("RO", "grep -r x .").plan.unwrap();
-    assert!(searched.commands().next().unwrap().argv.contains(&"--exclude=.env*".to_owned()));
+    assert!(searched.commands().next().unwrap().argv.contains(&"--exclude=.env*".into()));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! What one command may do, as a value.
 
 use crate::bounds::Bounds;
-use crate::protected::PROTECTED;
 use crate::secret;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -120,7 +119,7 @@ impl Confinement {
             hidden: secret::of_machine(&roots),
             writable: roots,
             reading: Reading::Everything,
-            protected: PROTECTED.iter().map(|name| (*name).to_owned()).collect(),
+            protected: convoke_model::protected::held().map(str::to_owned).collect(),
             network,
             bounds: Bounds::usual(),
             variables: Variables::Only(VARIABLES.iter().map(|name| (*name).to_owned()).collect()),

@@ -31,4 +31,3 @@ pub use bounds::Bounds;
 pub use confinement::{Confinement, Level, Network, Reading, Variables};
 pub use ground::Ground;
 pub use missing::Missing;
-pub use protected::PROTECTED;

@@ -1,54 +1,9 @@
 //! Names that an agent's command does not write to, because what stands there acts outside the sandbox later.
 //!
-//! Each is looked for below every writable root. A root that is itself the inside of a git repository has the names of `.git`.
+//! The usual names are those of the one table ([`convoke_model::protected`]) that a sandbox holds. Each is looked for below every
+//! writable root. A root that is itself the inside of a git repository has the names of `.git`.
 
 use std::path::{Path, PathBuf};
-
-/// The usual names. One that ends in `/` is a folder; all of it is meant.
-pub const PROTECTED: &[&str] = &[
-    // Git runs or believes what stands here.
-    ".git/hooks/",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/commondir",
-    ".git/info/attributes",
-    ".gitmodules",
-    // Editors and agents run what stands here.
-    ".vscode/",
-    ".idea/",
-    ".devcontainer/",
-    ".claude/",
-    ".codex/",
-    ".cursor/",
-    ".gemini/",
-    ".mcp.json",
-    // Shells, package managers and our own program do.
-    ".envrc",
-    ".env",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pnpmfile.cjs",
-    ".cargo/",
-    ".husky/",
-    ".pre-commit-config.yaml",
-    "convoke.toml",
-    "policy.yaml",
-    ".convoke/",
-    // Machines elsewhere do.
-    ".github/workflows/",
-    ".github/actions/",
-    ".gitlab-ci.yml",
-    ".circleci/",
-    "Jenkinsfile",
-    "azure-pipelines.yml",
-];
 
 /// One protected name below one root.
 #[derive(Debug, Clone, PartialEq, Eq)]

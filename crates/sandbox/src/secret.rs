@@ -1,39 +1,19 @@
 //! Where people and programs keep secrets.
 
+use convoke_model::protected::SECRETS;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Below a home folder.
+/// Below a home folder alone, beside the secrets that are kept off everywhere ([`convoke_model::protected`]).
 const IN_HOME: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".config/gcloud",
-    ".config/gh",
     ".config/hub",
-    ".config/op",
     ".config/rclone",
     ".config/sops",
     ".config/age",
-    ".config/convoke",
-    ".docker/config.json",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".config/git/credentials",
     ".cargo/credentials",
     ".cargo/credentials.toml",
-    ".gem/credentials",
     ".terraform.d",
-    ".vault-token",
-    ".password-store",
     ".local/share/keyrings",
-    ".local/state/convoke",
     ".mozilla",
     ".thunderbird",
     ".config/google-chrome",
@@ -81,7 +61,8 @@ const OF_MACHINE: &[&str] = &[
 
 /// Secret paths below a home folder.
 pub fn of_home(home: &Path) -> Vec<PathBuf> {
-    IN_HOME.iter().map(|name| home.join(name)).collect()
+    let everywhere = SECRETS.iter().map(|guarded| guarded.name).filter(|name| !name.contains('*'));
+    everywhere.chain(IN_HOME.iter().copied()).map(|name| home.join(name)).collect()
 }
 
 /// Secret paths of the machine and of all its users, but none that one of the roots is below: of the home of this process's user

@@ -8,14 +8,14 @@ use crate::fold::IllegalEvent;
 use crate::outputs::Outputs;
 use crate::reuse::Reusable;
 use crate::state::{Alarm, ConfiguredBudgets, FrameIx, State, TaskIx, Todo};
-use convoke_model::{Event, MergeMode, Payload, Stamped, TaskId, Timestamp, Usage};
+use convoke_model::{Event, MergeMode, Payload, ProofLook, Stamped, TaskId, Timestamp, Usage};
 use convoke_plan::Plan;
 use convoke_plan::template::Cancellation;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// What the engine is told to do. Launches come from [`Scheduler::launch`], once a permit is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Command {
     /// Ask the governor for a permit for a task that wants to start.
     Admit(TaskIx),
@@ -38,6 +38,14 @@ pub enum Command {
         key: String,
         /// The change.
         patch: Payload,
+    },
+    /// Look at the work of a task that has parts, before they begin or when they have ended; `ProofBegun` or `ProofChecked` answers,
+    /// or the failure of the task.
+    LookAtProof {
+        /// The task.
+        task: TaskIx,
+        /// What must hold.
+        look: Box<ProofLook>,
     },
     /// Let go of a task's workspace; `WorkspaceReleased` or `WorkspaceKept` answers, or the failure of the task.
     LetGo {
@@ -163,8 +171,8 @@ impl Scheduler {
 
     /// Makes a decision: it is true from here on and will be on disk before anything follows from it.
     pub(crate) fn emit(&mut self, event: Event) {
-        if let Event::TaskSucceeded { task, .. } = &event
-            && self.brings_back_first(task)
+        if let Event::TaskSucceeded { task, output } = &event
+            && (self.proves_first(task, output) || self.brings_back_first(task))
         {
             return;
         }
@@ -207,6 +215,11 @@ impl Scheduler {
     /// Something outside is looked up or changed for a task; false if that is under way.
     pub(crate) fn begin_lookup(&mut self, task: TaskIx) -> bool {
         self.state.lookups.insert(task)
+    }
+
+    /// What is looked up for a task is no longer wanted; false if nothing is.
+    pub(crate) fn lookup_is_over(&mut self, task: TaskIx) -> bool {
+        self.state.lookups.remove(&task)
     }
 
     /// The workspace of a task is let go of; false if that is under way.

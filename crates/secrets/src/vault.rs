@@ -11,7 +11,7 @@ use age::{DecryptError, scrypt, x25519};
 use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -271,16 +271,24 @@ fn decrypted(key: &Key, file: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
         Key::Passphrase(passphrase) => {
             let mut identity = scrypt::Identity::new(passphrase.clone());
             identity.set_max_work_factor(MOST_WORK);
-            age::decrypt(&identity, file)
+            plain(&identity, file)
         }
-        Key::Identity(identity) => age::decrypt(&**identity, file),
+        Key::Identity(identity) => plain(&**identity, file),
     };
-    decrypted.map(Zeroizing::new).map_err(|error| match error {
+    decrypted.map_err(|error| match error {
         DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed | DecryptError::NoMatchingKeys => {
             VaultError::WrongKey(key.word())
         }
         other => VaultError::Damaged(other.to_string()),
     })
+}
+
+/// The text of a file, in one buffer: one that grows leaves copies behind.
+fn plain(identity: &impl age::Identity, file: &[u8]) -> Result<Zeroizing<Vec<u8>>, DecryptError> {
+    let mut text = Zeroizing::new(Vec::with_capacity(file.len() + 64));
+    let decryptor = age::Decryptor::new_buffered(file)?;
+    decryptor.decrypt(std::iter::once(identity as _))?.read_to_end(&mut text)?;
+    Ok(text)
 }
 
 #[cfg(test)]

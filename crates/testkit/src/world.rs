@@ -4,8 +4,9 @@ use crate::project::Project;
 use crate::start::started;
 use convoke_engine::{Changes, Core, Effect, Fact, Limits, Permits, Reply, Store, What, fold_into, replay};
 use convoke_model::{
-    Answer, Assignment, AttemptEnd, Class, Digest, Event, Failure, JsonText, Payload, RunStatus, Stamped,
-    TaskId, Timestamp, Usage, WorkspaceTold,
+    Answer, Assignment, AttemptEnd, Class, Condition, Digest, Event, Failure, JsonText, Payload, ProofCheck,
+    ProofFinding, ProofLook, ProofSeen, ProofTold, RunStatus, Stamped, StatedCondition, TaskId, Timestamp,
+    Usage, WorkspaceTold,
 };
 use convoke_plan::Plan;
 use convoke_schedule::{Scheduler, TaskIx};
@@ -294,6 +295,10 @@ impl World {
                 let left = Ok(vec![WorkspaceTold::Released]);
                 self.lookups.push(What::WorkspaceLeft { task, left });
             }
+            Effect::LookAtProof(task, look) => {
+                let seen = Box::new(Ok(ProofSeen { leased: Vec::new(), told: self.looked(&look) }));
+                self.lookups.push(What::ProofLooked { task, seen });
+            }
             // What an attempt hears meanwhile is the agent's matter; the journal has it.
             Effect::Guide(..) => {}
             // Attempts make no calls here, and there is no other process to hear of a pause or of a budget that a person raised.
@@ -335,6 +340,24 @@ impl World {
         let cancelled = || Behaviour::fails(Duration::ZERO, Class::Cancelled).end;
         let end = own.filter(|_| self.stubborn).map_or_else(cancelled, |(_, _, end)| end);
         self.due.insert(self.order, (task, attempt, end));
+    }
+
+    /// What a look at work sees: which files are there, and nothing else.
+    fn looked(&self, look: &ProofLook) -> ProofTold {
+        let Some((check, _)) = &look.ended else { return ProofTold::Begun(JsonText::of(&())) };
+        let found = |stated: StatedCondition| {
+            let held = match &stated.condition {
+                Condition::FileExists(path) => self.files.contains(path),
+                // Nothing changes a file here.
+                Condition::Protected(_) => true,
+                _ => false,
+            };
+            ProofFinding::new(stated.condition, held, "")
+        };
+        ProofTold::Checked(ProofCheck {
+            check: check.clone(),
+            findings: look.proof.all().map(found).collect(),
+        })
     }
 
     fn answer_gates(&mut self, events: &[Stamped]) -> Vec<Fact> {

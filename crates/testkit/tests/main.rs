@@ -19,6 +19,7 @@ mod language;
 mod machine;
 mod merging;
 mod pipelines;
+mod proofs;
 mod properties;
 mod reopening;
 mod repairs;

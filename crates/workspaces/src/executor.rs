@@ -12,11 +12,11 @@ use crate::error::Trouble;
 use crate::lease::Lease;
 use crate::leases::Leases;
 use crate::merge::Merged;
-use convoke_agent::{EngineLink, Executor, LetGo};
+use convoke_agent::{EngineLink, Executor, LetGo, Looked};
 use convoke_failpoint::failpoint;
 use convoke_model::{
-    Assignment, AttemptEnd, Class, Failure, JsonText, MergeMode, ProbeFinding, TaskId, Usage, Work,
-    WorkspaceCall, WorkspaceTold, reason,
+    Assignment, AttemptEnd, Class, Failure, JsonText, MergeMode, ProbeFinding, ProofLook, TaskId, Usage,
+    Work, WorkspaceCall, WorkspaceTold, reason,
 };
 use forecasts::Forecasts;
 use futures::future::BoxFuture;
@@ -58,6 +58,12 @@ impl Executor for WorkspaceExecutor {
         Box::pin(async move { attempt.perform().await.unwrap_or_else(|end| end) })
     }
 
+    fn look(&self, mut look: ProofLook, cancel: CancellationToken) -> BoxFuture<'static, Looked> {
+        let Some(call) = look.workspace.take() else { return self.inner.look(look, cancel) };
+        let executor = self.clone();
+        Box::pin(async move { executor.look_within(*call, look, cancel).await })
+    }
+
     fn let_go(&self, owner: TaskId, back: Option<MergeMode>) -> BoxFuture<'static, LetGo> {
         let (leases, who) = (self.leases.clone(), owner.clone());
         let done = tokio::task::spawn_blocking(move || leases.settle(&owner.0, back));
@@ -76,6 +82,41 @@ impl Executor for WorkspaceExecutor {
             })
         })
     }
+}
+
+impl WorkspaceExecutor {
+    /// Looks at work where it is done: in the workspace that the parts of a task have in common.
+    async fn look_within(
+        &self,
+        call: WorkspaceCall,
+        mut look: ProofLook,
+        cancel: CancellationToken,
+    ) -> Looked {
+        let (leases, asked) = (self.leases.clone(), call.clone());
+        let lease = match tokio::task::spawn_blocking(move || leases.acquire(&asked)).await {
+            Ok(lease) => lease.map_err(|trouble| trouble.failure()),
+            Err(_) => Err(Failure::new(Class::Fatal, "its workspace could not be looked after")),
+        };
+        let named = |failure: Failure| Failure {
+            message: format!("step `{}`: {}", look.step, failure.message),
+            ..failure
+        };
+        let lease = lease.map_err(named)?;
+        look.proof.folder = lease.working_dir(None);
+        let mut seen = self.inner.look(look, cancel).await?;
+        seen.leased.splice(0..0, leased(&call, &lease, &call.owner));
+        Ok(seen)
+    }
+}
+
+/// What is to be said of a lease: of a workspace that it is a part of first, unless that is known.
+fn leased(call: &WorkspaceCall, lease: &Lease, own: &TaskId) -> Vec<(TaskId, WorkspaceTold)> {
+    let above = call.parent.as_deref().zip(lease.parent.as_deref());
+    let mut all = above.map(|(call, lease)| leased(call, lease, own)).unwrap_or_default();
+    if !call.known || call.owner == *own {
+        all.push((call.owner.clone(), WorkspaceTold::Leased(Box::new(lease.told(&call.owner)))));
+    }
+    all
 }
 
 /// One attempt in a workspace.
@@ -210,14 +251,10 @@ impl Attempt {
 
     /// Says what is leased: a workspace that it is a part of first, unless that is known.
     async fn tell_leased(&self, call: &WorkspaceCall, lease: &Lease) -> Step<()> {
-        if let (Some(above), Some(parent)) = (&call.parent, &lease.parent) {
-            Box::pin(self.tell_leased(above, parent)).await?;
+        for (owner, told) in leased(call, lease, &self.call.owner) {
+            self.link.workspace(owner, told).await.map_err(failed)?;
         }
-        if call.known && call.owner != self.call.owner {
-            return Ok(());
-        }
-        let told = WorkspaceTold::Leased(Box::new(lease.told(&call.owner)));
-        self.link.workspace(call.owner.clone(), told).await.map_err(failed)
+        Ok(())
     }
 
     async fn let_go(&self) -> Step<()> {

@@ -5,9 +5,8 @@
 
 use super::{Conversation, Premise, Stage};
 use crate::conversation::review::in_words;
-use crate::proof::unproven;
 use crate::{Message, Offer, Reply, Role, ToolCall, ToolResult, wording};
-use convoke_model::{Condition, JsonText, ProofFinding, ToolName};
+use convoke_model::{Condition, JsonText, ProofFinding, ToolName, missing, unproven};
 use std::collections::BTreeSet;
 
 impl Conversation {
@@ -47,11 +46,7 @@ impl Conversation {
             return;
         }
         self.state.returns += 1;
-        let message = format!(
-            "step `{}`: it is not done, asking again: {}",
-            premise.step,
-            crate::proof::missing(findings)
-        );
+        let message = format!("step `{}`: it is not done, asking again: {}", premise.step, missing(findings));
         self.note(convoke_model::reason::UNPROVEN, message);
         self.transcript.push(Message::new(Role::User, wording::not_proven(findings)));
         // A question of its own, with as many tries as the first.

@@ -1,8 +1,9 @@
 //! An executor whose attempts say nothing secret.
 
+use super::link::{redacted_failure, redacted_proof};
 use super::{RedactedLink, Scrubber};
-use crate::{EngineLink, Executor};
-use convoke_model::{Assignment, AttemptEnd};
+use crate::{EngineLink, Executor, Looked};
+use convoke_model::{Assignment, AttemptEnd, ProofLook, ProofSeen};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -33,5 +34,14 @@ impl Executor for RedactedExecutor {
         let redacted = RedactedLink::over(link, self.scrubber.clone());
         let work = self.inner.attempt(assignment, redacted.clone(), cancel);
         Box::pin(async move { redacted.end(work.await) })
+    }
+
+    /// What commands print may hold anything.
+    fn look(&self, look: ProofLook, cancel: CancellationToken) -> BoxFuture<'static, Looked> {
+        let (seen, scrubber) = (self.inner.look(look, cancel), self.scrubber.clone());
+        Box::pin(async move {
+            let ProofSeen { leased, told } = seen.await.map_err(|why| redacted_failure(&scrubber, why))?;
+            Ok(ProofSeen { leased, told: redacted_proof(&scrubber, told) })
+        })
     }
 }

@@ -78,14 +78,7 @@ impl TurnLog for RedactedLink {
 
     /// What commands print may hold anything.
     fn prove(&self, told: ProofTold) -> BoxFuture<'_, Result<(), Failure>> {
-        self.link.prove(match told {
-            ProofTold::Checked(check) => ProofTold::Checked(ProofCheck {
-                findings: check.findings.into_iter().map(|finding| self.finding(finding)).collect(),
-                ..check
-            }),
-            ProofTold::Done(commit) => ProofTold::Done(self.commit(commit)),
-            begun @ ProofTold::Begun(_) => begun,
-        })
+        self.link.prove(redacted_proof(&self.scrubber, told))
     }
 
     /// Names of tools are offered and called as they are, so they stay so.
@@ -140,11 +133,7 @@ impl RedactedLink {
     }
 
     fn commit(&self, commit: EffectCommit) -> EffectCommit {
-        EffectCommit { result: commit.result.map(|result| json(&self.scrubber, result)), ..commit }
-    }
-
-    fn finding(&self, finding: ProofFinding) -> ProofFinding {
-        ProofFinding { evidence: text_of(&self.scrubber, finding.evidence), ..finding }
+        redacted_commit(&self.scrubber, commit)
     }
 
     fn rename(&self, piece: &JsonText, old: Digest, new: Digest) -> JsonText {
@@ -189,7 +178,26 @@ fn redacted_end(scrubber: &Scrubber, end: AttemptEnd) -> AttemptEnd {
     }
 }
 
-fn redacted_failure(scrubber: &Scrubber, failure: Failure) -> Failure {
+fn redacted_commit(scrubber: &Scrubber, commit: EffectCommit) -> EffectCommit {
+    EffectCommit { result: commit.result.map(|result| json(scrubber, result)), ..commit }
+}
+
+/// What is told about proof, redacted.
+pub(super) fn redacted_proof(scrubber: &Scrubber, told: ProofTold) -> ProofTold {
+    let finding =
+        |finding: ProofFinding| ProofFinding { evidence: text_of(scrubber, finding.evidence), ..finding };
+    match told {
+        ProofTold::Checked(check) => ProofTold::Checked(ProofCheck {
+            findings: check.findings.into_iter().map(finding).collect(),
+            ..check
+        }),
+        ProofTold::Done(commit) => ProofTold::Done(redacted_commit(scrubber, commit)),
+        begun @ ProofTold::Begun(_) => begun,
+    }
+}
+
+/// A failure, redacted.
+pub(super) fn redacted_failure(scrubber: &Scrubber, failure: Failure) -> Failure {
     Failure {
         message: text_of(scrubber, failure.message),
         hint: failure.hint.map(|hint| text_of(scrubber, hint)),

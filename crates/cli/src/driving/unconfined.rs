@@ -1,7 +1,7 @@
 //! Says in the journal that commands run without a sandbox, once, before the first attempt does anything.
 
-use convoke_agent::{EngineLink, Executor, Report};
-use convoke_model::{Assignment, AttemptEnd, Work};
+use convoke_agent::{EngineLink, Executor, Looked, Report};
+use convoke_model::{Assignment, AttemptEnd, ProofLook, Work};
 use convoke_plan::{Kind, Plan};
 use convoke_sandbox::{Ground, means};
 use futures::future::BoxFuture;
@@ -69,5 +69,10 @@ impl Executor for Telling {
             link.report(Report::Noted { code, message });
         }
         self.inner.attempt(assignment, link, cancel)
+    }
+
+    /// Commands that check work run in the full sandbox or not at all.
+    fn look(&self, look: ProofLook, cancel: CancellationToken) -> BoxFuture<'static, Looked> {
+        self.inner.look(look, cancel)
     }
 }

@@ -6,9 +6,9 @@ use crate::config::{Apart, Preset, Telemetry};
 use crate::driving::texts;
 use crate::env;
 use convoke_agent::redaction::Scrubber;
-use convoke_agent::{EngineLink, Executor};
+use convoke_agent::{EngineLink, Executor, Looked};
 use convoke_journal::{Reader, StateDir};
-use convoke_model::{Assignment, AttemptEnd, RunId};
+use convoke_model::{Assignment, AttemptEnd, ProofLook, RunId};
 use convoke_telemetry::Address;
 use convoke_telemetry::otlp::{ContentsOf, Receiver as OfSignal, Signal};
 use convoke_telemetry::spans::{Contents, traceparent};
@@ -168,5 +168,9 @@ impl Executor for Traced {
     ) -> BoxFuture<'static, AttemptEnd> {
         assignment.trace = Some(traceparent(&self.run, &assignment.task, assignment.attempt).into());
         self.inner.attempt(assignment, link, cancel)
+    }
+
+    fn look(&self, look: ProofLook, cancel: CancellationToken) -> BoxFuture<'static, Looked> {
+        self.inner.look(look, cancel)
     }
 }

@@ -7,9 +7,9 @@
 use super::Place;
 use crate::config;
 use convoke_model::{Digest, Server, Servers, Transport};
-use convoke_plan::{Hook, Hooks, Kind, Plan, Text};
+use convoke_plan::{Claim, Hook, Hooks, Kind, Node, Plan, ProbeKind, Script, Text};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The largest file that counts by its content.
@@ -34,15 +34,14 @@ pub fn of_file(bytes: &[u8]) -> Content {
 
 /// The content of a compiled workflow.
 pub fn of_plan(place: &Place, plan: &Plan) -> Content {
-    let mut parts: BTreeMap<String, Digest> = BTreeMap::new();
+    // A set of pairs: two policies of one name, from two folders, both count.
+    let mut parts: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut add = |part: String, digest: Digest| parts.insert((part, digest.to_string()));
     for source in &plan.sources {
-        parts.insert(
-            format!("text {}", below(place, Path::new(&source.path))),
-            Digest::of(source.text.as_bytes()),
-        );
+        add(format!("text {}", below(place, Path::new(&source.path))), Digest::of(source.text.as_bytes()));
     }
     for (name, text) in policies(plan) {
-        parts.insert(format!("policy {name}"), Digest::of(text.as_bytes()));
+        add(format!("policy {name}"), Digest::of(text.as_bytes()));
     }
     let commands = commands(plan);
     for path in named_files(place, &commands) {
@@ -50,12 +49,12 @@ pub fn of_plan(place: &Place, plan: &Plan) -> Content {
         let digest = std::fs::read(&path)
             .map(|bytes| Digest::of(&bytes))
             .unwrap_or_else(|_| Digest::of(b"unreadable"));
-        parts.insert(format!("program {}", below(place, &path)), digest);
+        add(format!("program {}", below(place, &path)), digest);
     }
-    let files = parts.keys().filter_map(|part| part.split_once(' ')).map(|(_, path)| path.to_owned());
+    let files = parts.iter().filter_map(|(part, _)| part.split_once(' ')).map(|(_, path)| path.to_owned());
     Content {
         files: files.collect::<BTreeSet<_>>().into_iter().collect(),
-        digest: Digest::of(json!(["convoke trust 1", parts]).to_string().as_bytes()),
+        digest: Digest::of(json!(["convoke trust 2", parts]).to_string().as_bytes()),
         starts: commands.iter().map(Command::words).collect(),
     }
 }
@@ -80,13 +79,17 @@ impl Command {
     }
 }
 
-/// Everything that a plan starts: scripts and hooks, tools, servers, coding agents, commands that print secrets.
-fn commands(plan: &Plan) -> Vec<Command> {
-    let nodes = || plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
-    let literal = |text: &Text| match text {
+fn literal(text: &Text) -> String {
+    match text {
         Text::Literal(text) => text.to_string(),
         _ => "{{ … }}".to_owned(),
-    };
+    }
+}
+
+/// Everything that a plan starts: scripts and hooks, tools, servers, coding agents, commands that print secrets, that check work and that
+/// find out whether something happened.
+fn commands(plan: &Plan) -> Vec<Command> {
+    let nodes = || plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
     let mut all = Vec::new();
     let hooks = plan.workflows.iter().flat_map(|workflow| {
         let Hooks { on_start, on_complete, on_error } = &workflow.hooks;
@@ -97,16 +100,13 @@ fn commands(plan: &Plan) -> Vec<Command> {
     });
     let hooks: BTreeSet<String> = hooks.collect();
     for node in nodes() {
+        all.extend(of_proof(node));
+        all.extend(of_probe(node));
         match &node.kind {
-            Kind::Script(script) => all.push(Command {
-                what: format!(
-                    "{} `{}`",
-                    if hooks.contains(&*node.name) { "hook" } else { "script" },
-                    node.step_name()
-                ),
-                words: std::iter::once(&script.command).chain(&script.args).map(literal).collect(),
-                folder: script.working_dir.as_ref().map(literal),
-            }),
+            Kind::Script(script) => {
+                let word = if hooks.contains(&*node.name) { "hook" } else { "script" };
+                all.push(of_script(format!("{word} `{}`", node.step_name()), script));
+            }
             Kind::Agent(agent) => {
                 all.extend(agent.settings.provider.program.iter().map(|program| Command {
                     what: "coding agent".to_owned(),
@@ -128,6 +128,40 @@ fn commands(plan: &Plan) -> Vec<Command> {
     let mut seen = BTreeSet::new();
     all.retain(|command| seen.insert(command.words()));
     all
+}
+
+fn of_script(what: String, script: &Script) -> Command {
+    Command {
+        what,
+        words: std::iter::once(&script.command).chain(&script.args).map(literal).collect(),
+        folder: script.working_dir.as_ref().map(literal),
+    }
+}
+
+/// Commands by which work is checked. One that the files of the project call for (`tests_pass`) is found by itself.
+fn of_proof(node: &Node) -> impl Iterator<Item = Command> {
+    let folder = match &node.kind {
+        Kind::Agent(agent) => agent.working_dir.as_ref(),
+        Kind::Script(script) => script.working_dir.as_ref(),
+        _ => None,
+    };
+    let commands = node.proof.iter().flat_map(|proof| &proof.conditions).filter_map(|claim| match claim {
+        Claim::Command(command) | Claim::TestsPass(Some(command)) => Some(literal(command)),
+        Claim::TestsPass(None) => Some("the tests of the project".to_owned()),
+        _ => None,
+    });
+    commands.map(move |command| Command {
+        what: format!("proof of `{}`", node.step_name()),
+        words: vec![command],
+        folder: folder.map(literal),
+    })
+}
+
+fn of_probe(node: &Node) -> Option<Command> {
+    match &node.probe.as_ref()?.asks {
+        ProbeKind::Command(script) => Some(of_script(format!("probe of `{}`", node.step_name()), script)),
+        ProbeKind::Tool(_) => None,
+    }
 }
 
 fn of_servers(servers: &Servers) -> impl Iterator<Item = Command> {
@@ -161,10 +195,12 @@ fn policies(plan: &Plan) -> Vec<(String, String)> {
             Transport::Own { policies, .. } => Some(policies),
             _ => None,
         });
-    let texts = policies.flatten().flat_map(|policy| {
-        let rules = policy.cedar.as_ref().map(|cedar| cedar.text.clone());
-        let texts = policy.text.clone().into_iter().chain(rules);
-        texts.map(|text| (policy.name.clone(), text)).collect::<Vec<_>>()
+    let of_proofs = plan.workflows.iter().flat_map(|workflow| &workflow.nodes);
+    let of_proofs = of_proofs.filter_map(|node| node.proof.as_ref()).flat_map(|proof| &proof.policies);
+    let texts = policies.flatten().chain(of_proofs).flat_map(|policy| {
+        let rules = policy.cedar.as_ref().map(|cedar| (cedar.name.clone(), cedar.text.clone()));
+        let text = policy.text.clone().map(|text| (policy.name.clone(), text));
+        text.into_iter().chain(rules)
     });
     texts.collect()
 }

@@ -44,6 +44,7 @@ impl Core {
                 self.take_proof(at, task, attempt, *told, turn);
                 turn.effects.push(Effect::Acknowledge(written));
             }
+            What::ProofLooked { task, seen } => self.take_look(at, task, *seen, turn),
             What::WorkspaceLeft { task, left } => self.take_left(at, task, left, turn),
             What::Answered { reply, sent, message } => {
                 turn.consumed.extend(message);

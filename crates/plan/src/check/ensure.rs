@@ -2,7 +2,7 @@
 
 use super::outline::Outline;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::source::workflow::{Claim, Common, Ensure, StepKind, WorkerKind};
+use crate::source::workflow::{Claim, Common, Ensure, Step, StepKind, WorkerKind};
 use crate::source::{Spanned, Text, broken_condition};
 use crate::template::parse_condition;
 use convoke_model::MOST_CONDITIONS;
@@ -12,35 +12,67 @@ pub(super) fn check(outline: &Outline<'_>, findings: &mut Vec<Diagnostic>) {
     let steps = outline.workflow.agents.iter().chain(outline.inline().map(|(_, step)| step));
     for step in steps {
         let owner = step.owner();
-        let is_asked = matches!(step.kind, StepKind::Agent(_));
-        of_common(&step.common, &owner, is_asked, findings);
+        of_common(&step.common, &owner, done_by(step), findings);
         match &step.kind {
             StepKind::Phase(phase) => {
                 for worker in phase.workers() {
                     let is_asked = matches!(worker.kind, WorkerKind::Agent(_));
-                    of_common(&worker.common, &owner, is_asked, findings);
+                    let done_by = if is_asked { DoneBy::Agent } else { DoneBy::Call };
+                    of_common(&worker.common, &owner, done_by, findings);
                 }
             }
             StepKind::Goal(goal) => {
                 for (role, proof) in &goal.proofs {
                     let owner = format!("role `{}` of {owner}", role.word());
-                    stated(proof.ensure.as_ref(), &proof.protect, &owner, true, findings);
+                    stated(proof.ensure.as_ref(), &proof.protect, &owner, DoneBy::Agent, findings);
                 }
             }
             _ => {}
         }
     }
+    for item in outline.items.iter().filter(|item| item.is_group()) {
+        let owner = format!("{} `{}`", item.word(), item.name().value);
+        of_common(item.common(), &owner, DoneBy::Parts, findings);
+    }
 }
 
-fn of_common(common: &Common, owner: &str, is_asked: bool, findings: &mut Vec<Diagnostic>) {
-    stated(common.ensure.as_ref(), &common.protect, owner, is_asked, findings);
+/// What does the work that conditions are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DoneBy {
+    /// An agent: it is told what does not hold.
+    Agent,
+    /// A command or a tool.
+    Call,
+    /// Other tasks: members, items, the steps of a sub-workflow, the tasks of a goal.
+    Parts,
+    /// Questions about the words of others.
+    Questions,
+}
+
+impl DoneBy {
+    fn is_by_others(self) -> bool {
+        matches!(self, DoneBy::Parts | DoneBy::Questions)
+    }
+}
+
+fn done_by(step: &Step) -> DoneBy {
+    match step.kind {
+        StepKind::Agent(_) => DoneBy::Agent,
+        StepKind::Goal(_) | StepKind::Workflow(_) => DoneBy::Parts,
+        StepKind::Reduce(_) | StepKind::Verify(_) => DoneBy::Questions,
+        _ => DoneBy::Call,
+    }
+}
+
+fn of_common(common: &Common, owner: &str, done_by: DoneBy, findings: &mut Vec<Diagnostic>) {
+    stated(common.ensure.as_ref(), &common.protect, owner, done_by, findings);
 }
 
 fn stated(
     ensure: Option<&Ensure>,
     protect: &[Spanned<String>],
     owner: &str,
-    is_asked: bool,
+    done_by: DoneBy,
     findings: &mut Vec<Diagnostic>,
 ) {
     let mut add = |found: Diagnostic| {
@@ -60,18 +92,45 @@ fn stated(
         let found = Diagnostic::error("workflow::out_of_range", message, ensure.span.clone(), "too many");
         add(found.help("say several things by one command"));
     }
+    if let Some(most) = ensure.max_retries.as_ref().filter(|_| done_by.is_by_others()) {
+        let message = format!("{owner}: `max_retries` is about agents, and there is none that could be told");
+        let found =
+            Diagnostic::error("workflow::not_allowed_here", message, most.span.clone(), "goes nowhere");
+        add(found
+            .help("say `ensure` on the agents within, or let `retry` or `on_error` follow from the failure"));
+    }
     for condition in &ensure.conditions {
-        of_claim(&condition.what, &condition.span, owner, is_asked).into_iter().for_each(&mut add);
+        of_claim(&condition.what, &condition.span, owner, done_by).into_iter().for_each(&mut add);
     }
 }
 
-fn of_claim(claim: &Claim, span: &Span, owner: &str, is_asked: bool) -> Vec<Diagnostic> {
+fn of_claim(claim: &Claim, span: &Span, owner: &str, done_by: DoneBy) -> Vec<Diagnostic> {
+    let never = |message: String, advice: &str| {
+        let found = Diagnostic::error("workflow::not_allowed_here", message, span.clone(), "never holds");
+        vec![if advice.is_empty() { found } else { found.help(advice) }]
+    };
+    match (claim, done_by) {
+        (Claim::ToolCalled(_), DoneBy::Parts) => never(
+            format!("{owner}: `tool_called` is about the conversation of one agent"),
+            "say it on the agents within, of a goal on `roles.execute`",
+        ),
+        (Claim::ToolCalled(_), DoneBy::Call | DoneBy::Questions) => never(
+            format!("{owner}: `tool_called` is about agents, and this one calls no tools of its choice"),
+            "",
+        ),
+        (Claim::FileChanged(_) | Claim::DiffNotEmpty(_), DoneBy::Questions) => never(
+            format!(
+                "{owner}: `{}` is about files, and this step asks about texts and writes none",
+                claim.word()
+            ),
+            "say it on the steps whose outputs it takes",
+        ),
+        (claim, _) => of_words(claim, owner),
+    }
+}
+
+fn of_words(claim: &Claim, owner: &str) -> Vec<Diagnostic> {
     match claim {
-        Claim::ToolCalled(_) if !is_asked => {
-            let message =
-                format!("{owner}: `tool_called` is about agents, and this one calls no tools of its choice");
-            vec![Diagnostic::error("workflow::not_allowed_here", message, span.clone(), "never holds")]
-        }
         Claim::That(text) => expression(text, owner),
         claim => claim.texts().into_iter().filter_map(|text| literal(claim, text, owner)).collect(),
     }

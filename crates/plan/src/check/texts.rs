@@ -61,6 +61,10 @@ pub(crate) fn texts<'a>(outline: &Outline<'a>) -> Vec<Site<'a>> {
             let view = if by_hook.contains(&ix) { View::Hook } else { View::Before(ix) };
             Collector { view, step: Some(step), owner: owner.clone(), given: &[], found: &mut found }
                 .step(step);
+        } else {
+            let (view, owner) = (View::Before(ix), owner.clone());
+            Collector { view, step: None, owner, given: &[], found: &mut found }
+                .proof(item.common().ensure.as_ref());
         }
         let mut after = Collector { view: View::After(ix), step: None, owner, given: &[], found: &mut found };
         item.common().routes.iter().for_each(|route| after.route(route));

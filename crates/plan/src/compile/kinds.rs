@@ -190,7 +190,7 @@ impl<'a> Builder<'a> {
             failure_mode: failure_mode(group.failure_mode),
             max_concurrent: group.max_concurrent.as_ref().map(|limit| limit.value as u32),
         });
-        self.node(&group.name.value, kind, &group.common)
+        self.group_node(&group.name.value, kind, &group.common)
     }
 
     fn for_each(&mut self, group: &'a source::ForEach) -> Node {
@@ -213,7 +213,12 @@ impl<'a> Builder<'a> {
             failure_mode: failure_mode(group.failure_mode),
             max_concurrent: group.max_concurrent.as_ref().map_or(MAX_CONCURRENT, |limit| limit.value as u32),
         });
-        self.node(&group.name.value, kind, &group.common)
+        self.group_node(&group.name.value, kind, &group.common)
+    }
+
+    fn group_node(&mut self, name: &str, kind: Kind, common: &'a source::Common) -> Node {
+        let proof = self.proof(common.ensure.as_ref(), &common.protect, None);
+        Node { proof, ..self.node(name, kind, common) }
     }
 
     pub(super) fn or_empty(&mut self, text: Option<&crate::source::Text>) -> Text {

@@ -70,6 +70,11 @@ pub struct Node {
 }
 
 impl Node {
+    /// Whether its work must be proven and is done by others: it is looked at from outside, once all of them have ended.
+    pub fn is_looked_at(&self) -> bool {
+        self.proof.is_some() && !matches!(self.kind, Kind::Agent(_) | Kind::Script(_) | Kind::Tool(_))
+    }
+
     /// Which round of another phase it is.
     pub fn round(&self) -> Option<Round> {
         match &self.kind {

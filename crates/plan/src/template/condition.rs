@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use minijinja::Environment;
-use minijinja::machinery::{Token, tokenize};
+use minijinja::machinery::{Token, parse_expr, tokenize};
 use minijinja::value::{Enumerator, Object, Value, ValueKind};
+use minijinja::{Environment, Error, ErrorKind};
 
 use super::depth;
 use super::environment::syntax;
 use super::error::TemplateError;
+use super::renderer::unplaced;
 
 /// What stands before the expression in the template that a condition becomes.
 pub(super) const BEFORE: &str = "{% if (";
@@ -68,6 +69,12 @@ pub(super) fn expression(text: &str) -> Result<Range<usize>, TemplateError> {
         None if is_string_with_braces(&text[whole.clone()]) => Ok(whole),
         None => Err(mixed(text, whole)),
     }
+}
+
+/// Whether a condition is one whole expression: what stands around it in its template must not make one of it.
+pub(super) fn well_formed(text: &str) -> Result<(), Error> {
+    let range = expression(text).map_err(|error| Error::new(ErrorKind::SyntaxError, error.message))?;
+    parse_expr(&text[range]).map(drop).map_err(unplaced)
 }
 
 pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {

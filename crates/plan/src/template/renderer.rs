@@ -12,6 +12,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use minijinja::machinery::parse;
 use minijinja::{Environment, Error, ErrorKind, Template, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -19,7 +20,7 @@ use serde_json::Value as Json;
 use super::cancellation::{Cancellation, Cancelled};
 use super::condition::{self, BEFORE, Flattened};
 use super::depth;
-use super::environment::environment;
+use super::environment::{environment, syntax};
 use super::error::{RenderError, RenderFault};
 use super::expression;
 use super::is_literal;
@@ -267,10 +268,16 @@ impl Texts {
             Some(Named::Expression(source)) => expression::template(&source.text).0.into(),
             Some(Named::Quoted(source)) => return Ok(quoted::quoted(&source.text).map(expression::naming)),
         };
-        match depth::check(&text, false) {
-            Ok(_) => Ok(Some(rewrite(&text).text)),
-            Err(error) => Err(Error::new(ErrorKind::SyntaxError, error.message)),
+        depth::check(&text, false).map_err(|error| Error::new(ErrorKind::SyntaxError, error.message))?;
+        if let Some(Named::Condition(source)) = self.named(name) {
+            condition::well_formed(&source.text)?;
         }
+        let rewritten = rewrite(&text);
+        // Rewriting closes what it opens, and so could make sense of a text that has none.
+        if rewritten.text != text {
+            parse(&text, name, syntax()).map_err(unplaced)?;
+        }
+        Ok(Some(rewritten.text))
     }
 
     /// The name of the partial that `parent` includes as `name`.
@@ -328,6 +335,12 @@ impl Texts {
             fault: fault(error),
         }
     }
+}
+
+/// An error about a text before it was rewritten. Places are led back from the rewritten text, so this one has none.
+pub(super) fn unplaced(error: Error) -> Error {
+    let why = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    Error::new(error.kind(), why)
 }
 
 /// A text as it is, with the line ends that templates have.

@@ -4,7 +4,7 @@ use super::address::parse_address;
 use super::listed::{Listed, is_of};
 use super::{expand, place};
 use crate::authority::{Action, Question, Resource};
-use crate::plan::PlannedCommand;
+use crate::plan::{PlannedCommand, PlannedWord};
 use crate::policy::Policy;
 use crate::profile::uses::{Use, Uses};
 use crate::profile::{Argument, Runner, examine, is_known, key, runs_others, wrappers};
@@ -146,7 +146,7 @@ impl Scene<'_> {
             adds_words |= unwrapped.adds_words;
             let own = inner.len() - unwrapped.inner.len();
             if unwrapped.stays {
-                said.command.argv.extend(inner[..own].iter().map(|word| word.text.to_owned()));
+                said.command.argv.extend(inner[..own].iter().map(|word| word.text.to_owned().into()));
             }
             inner = unwrapped.inner;
         }
@@ -232,7 +232,7 @@ impl Scene<'_> {
         let name = words[0].text;
         let trusted = self.policy.binaries.trust.iter().any(|entry| entry == name);
         if !trusted && !self.listed(key, name, said) {
-            said.command.argv.extend(words.iter().map(|word| word.text.to_owned()));
+            said.command.argv.extend(words.iter().map(|word| word.text.to_owned().into()));
             return;
         }
         if trusted || (self.listed.all && !is_known(key)) {
@@ -294,7 +294,7 @@ impl Scene<'_> {
         }
         said.runs_project_code = true;
         said.changes_tree = true;
-        said.command.argv.extend(words.iter().map(|word| word.text.to_owned()));
+        said.command.argv.extend(words.iter().map(|word| word.text.to_owned().into()));
         said.writes.insert(self.world.root().display().to_string());
     }
 
@@ -438,22 +438,23 @@ impl Scene<'_> {
                         );
                         said.reasons.push(Reason::new(Rule::Complex, why));
                     }
-                    said.command.argv.push(word.text.to_owned());
+                    said.command.argv.push(word.text.to_owned().into());
                 }
                 Some(pattern) => {
                     let known = said.expanded.pop_front_if(|(text, _)| text == word.text);
                     let expanded = known.map(|(_, expanded)| expanded);
                     let expand = || expand::expand(self.world, Path::new(self.folder), word.text, pattern);
                     match expanded.unwrap_or_else(expand) {
-                        Ok(paths) => said.command.argv.extend(paths),
-                        Err(_) => said.command.argv.push(word.text.to_owned()),
+                        Ok(paths) => said.command.argv.extend(paths.into_iter().map(PlannedWord::from)),
+                        Err(_) => said.command.argv.push(word.text.to_owned().into()),
                     }
                 }
-                None => said.command.argv.push(word.text.to_owned()),
+                None => said.command.argv.push(word.text.to_owned().into()),
             }
         }
-        for (behind, word) in uses.added.iter().rev() {
-            said.command.argv.insert(start + behind, word.clone());
+        for added in uses.added.chunk_by(|one, other| one.0 == other.0).rev() {
+            let at = start + added[0].0;
+            said.command.argv.splice(at..at, added.iter().map(|(_, word)| word.clone()));
         }
     }
 

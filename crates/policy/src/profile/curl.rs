@@ -61,7 +61,7 @@ const HEADERS: [&str; 9] = [
 /// Looks at the words behind `curl`.
 pub fn examine(words: &[Argument<'_>], uses: &mut Uses<'_>) {
     // Else curl would read options from a file of the user.
-    uses.added.push((1, "--disable".to_owned()));
+    uses.added.push((1, "--disable".into()));
     let mut rest = words.iter();
     let mut addresses = 0;
     while let Some(word) = rest.next() {

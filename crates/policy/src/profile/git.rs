@@ -78,9 +78,9 @@ pub fn refine<'a>(key: &str, found: &Arguments<'a>, skipped: usize, uses: &mut U
     let sub = key.strip_prefix("git ").unwrap_or(key);
     uses.env = Some(&ENVIRONMENT);
     if SHOWERS.contains(&sub) {
-        uses.added.push((skipped, "--no-textconv".to_owned()));
+        uses.added.push((skipped, "--no-textconv".into()));
         if !matches!(sub, "blame" | "annotate") {
-            uses.added.push((skipped, "--no-ext-diff".to_owned()));
+            uses.added.push((skipped, "--no-ext-diff".into()));
         }
     }
     if WRITERS.contains(&sub) {

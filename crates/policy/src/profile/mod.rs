@@ -19,10 +19,13 @@ mod table;
 pub mod uses;
 pub mod wrappers;
 
+use crate::plan::PlannedWord;
 use crate::reading::word::{Pattern, Word};
 use crate::world::Access;
 use arguments::{Arguments, Style, tell_apart};
+use convoke_model::protected::BARE_KEY;
 pub use names::{Runner, key, runs_others};
+use std::sync::LazyLock;
 use table::spec;
 use uses::Uses;
 
@@ -110,6 +113,24 @@ fn with_arguments<'a>(key: &str, found: &Arguments<'a>, skipped: usize, uses: &m
     }
 }
 
+/// Arguments by which a search through folders reads no secret file. Names of one component alone: neither program takes more.
+struct LeftOut {
+    rg: Vec<String>,
+    grep: Vec<String>,
+}
+
+static LEFT_OUT: LazyLock<LeftOut> = LazyLock::new(|| {
+    // A bare key has no ending, which no pattern of these programs says.
+    let names = || crate::protected::secrets_of_one_name().filter(|name| *name != BARE_KEY);
+    let folders = names().filter(|name| !name.contains('*'));
+    LeftOut {
+        rg: names().map(|name| format!("--glob=!{name}")).collect(),
+        grep: (names().map(|name| format!("--exclude={name}")))
+            .chain(folders.map(|name| format!("--exclude-dir={name}")))
+            .collect(),
+    }
+});
+
 /// Searches through folders leave secret files out.
 fn search(key: &str, found: &Arguments<'_>, uses: &mut Uses<'_>) {
     let recursive = key == "rg" || found.has(&["r", "recursive"]);
@@ -123,14 +144,9 @@ fn search(key: &str, found: &Arguments<'_>, uses: &mut Uses<'_>) {
     if !recursive {
         return;
     }
-    for name in crate::protected::LEFT_OUT {
-        let argument = match key {
-            "rg" => format!("--glob=!{name}"),
-            _ => format!("--exclude={name}"),
-        };
-        uses.added.push((1, argument));
-    }
+    let left_out = if key == "rg" { &LEFT_OUT.rg } else { &LEFT_OUT.grep };
+    uses.added.extend(left_out.iter().map(|argument| (1, PlannedWord::Borrowed(argument))));
     if key == "rg" {
-        uses.added.push((1, "--no-config".to_owned()));
+        uses.added.push((1, "--no-config".into()));
     }
 }

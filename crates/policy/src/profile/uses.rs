@@ -2,6 +2,7 @@
 
 use super::Argument;
 use super::table::Role;
+use crate::plan::PlannedWord;
 use crate::reading::word::Pattern;
 use crate::verdict::{Reason, Rule};
 use crate::world::Access;
@@ -36,7 +37,7 @@ pub struct Uses<'a> {
     /// Variables that are set for it.
     pub env: Option<&'static Arc<BTreeMap<String, String>>>,
     /// Arguments that are added behind the first so many words of it.
-    pub added: Vec<(usize, String)>,
+    pub added: Vec<(usize, PlannedWord)>,
     /// Whether code of the project runs.
     pub runs_project_code: bool,
     /// Whether it may put other files in the place of many.

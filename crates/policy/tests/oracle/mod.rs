@@ -35,10 +35,10 @@ fn beyond(plan: &CommandPlan, trace: &[String]) -> Vec<String> {
     const WRAPPERS: [&str; 5] = ["timeout", "nice", "env", "nohup", "stdbuf"];
     let mut programs: BTreeSet<&str> = BTreeSet::new();
     for command in plan.commands() {
-        let first = command.argv[0].as_str();
+        let first = &*command.argv[0];
         programs.insert(first);
         if WRAPPERS.contains(&first) {
-            programs.extend(command.argv.iter().map(String::as_str));
+            programs.extend(command.argv.iter().map(|word| &**word));
         }
     }
     let git = programs.contains("git");

@@ -21,7 +21,9 @@ impl Scheduler {
                 }
             }
             TaskState::Open => {
-                self.request_cancel(task, cause);
+                if self.request_cancel(task, cause) {
+                    self.stop_look(task);
+                }
             }
             TaskState::Failing | TaskState::Timed(_) | TaskState::Backoff(_) | TaskState::Asking => {
                 self.request_cancel(task, cause);
@@ -34,6 +36,7 @@ impl Scheduler {
         if self.tasks[task].queued {
             self.command(Command::Withdraw(task));
         }
+        self.stop_look(task);
         let (id, cause) = (self.tasks[task].id.clone(), cause.clone());
         if cause.kind == CauseKind::TimedOut {
             return self.fail_task(task, self.timeout_failure(task));

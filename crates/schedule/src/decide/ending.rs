@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 impl Scheduler {
     /// Everything has ended: the closing hook, then the end itself.
     pub(crate) fn finish_frame(&mut self, frame: FrameIx, outputs: &dyn Outputs) {
-        if self.waits_for_workspaces(frame) {
+        let is_being_checked = self.frame(frame).parent.is_some_and(|task| self.awaits_check(task));
+        if is_being_checked || self.waits_for_workspaces(frame) {
             return;
         }
         let result = self.view(outputs).frame_result(frame);

@@ -47,6 +47,7 @@ impl Scheduler {
             Todo::Ask(task) => self.ask_for(task, outputs),
             Todo::Arrived(task) => self.arrived(task, outputs),
             Todo::Losers(task, why) => self.stop_losers(task, why, outputs),
+            Todo::Prove(task) => self.prove(task, outputs),
             Todo::LetGo(task) => self.let_go(task),
         }
     }
@@ -66,7 +67,10 @@ impl Scheduler {
         if let Some(failure) = self.over_task_limit() {
             return self.end_frame_by(self.tasks[task].place.frame, Some(task), failure);
         }
-        if !self.may_enter(task, outputs) || self.takes_output(task, outputs) {
+        if !self.may_enter(task, outputs)
+            || self.takes_output(task, outputs)
+            || self.looks_first(task, outputs)
+        {
             return;
         }
         if let Some(composite) = self.own_composite(task) {

@@ -56,7 +56,7 @@ impl State {
     }
 
     /// Whether a task does its work through others that stand inside it.
-    fn has_parts(&self, task: TaskIx) -> bool {
+    pub(super) fn has_parts(&self, task: TaskIx) -> bool {
         matches!(self.node(task).kind, Kind::Parallel(_) | Kind::ForEach(_) | Kind::SubPlan(_))
     }
 
@@ -87,6 +87,13 @@ impl State {
 }
 
 impl View<'_> {
+    /// Where the parts of a task work, if they have a workspace in common.
+    pub(super) fn workspace_of_parts(&self, task: TaskIx) -> Option<WorkspaceCall> {
+        let own = self.node(task).workspace.is_some() && self.has_parts(task);
+        let owner = if own { Some(task) } else { self.workspace_around(task) }?;
+        Some(WorkspaceCall { shared: true, ..self.workspace_of(owner, owner) })
+    }
+
     /// The workspace that an attempt of a task works in, if it has one.
     pub(super) fn workspace_call(&self, task: TaskIx, work: &Work) -> Result<Option<WorkspaceCall>, Failure> {
         let around = self.workspace_around(task);

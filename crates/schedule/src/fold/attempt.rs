@@ -200,6 +200,7 @@ impl State {
         self.tasks[task].failures += u32::from(self.tasks[task].state != TaskState::Failing);
         self.close_inner(task);
         self.unqueue(task);
+        self.proof_over(task);
         self.tasks[task].state = TaskState::Backoff(at);
         self.timers.arm(at, Alarm::Wake(task));
         self.vacate(task);

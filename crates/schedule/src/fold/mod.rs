@@ -135,6 +135,7 @@ impl State {
             }
             Event::ToolCalled { task, tool, .. } => self.tool_called(task, tool),
             Event::ProofBegun { task, baseline, .. } => self.proof_begun(task, baseline),
+            Event::ProofDue { task, output } => self.proof_due(task, output),
             Event::ProofChecked { task, check, held, findings, .. } => {
                 self.proof_checked(task, check, *held, findings)
             }

@@ -98,6 +98,7 @@ fn keep(mut stamped: Stamped, open: &HashSet<&TaskId>, restarted: &HashSet<&Task
         Event::TaskFailed { task, .. }
         | Event::TaskSucceeded { task, .. }
         | Event::OutputTaken { task, .. }
+        | Event::ProofDue { task, .. }
         | Event::TaskSkipped { task, .. }
         | Event::TaskCancelled { task, .. }
         | Event::CancelRequested { task, .. } => !open.contains(task),
@@ -157,6 +158,7 @@ pub fn task_of(event: &Event) -> Option<&TaskId> {
         | Event::ContractResolved { task, .. }
         | Event::ToolsSettled { task, .. }
         | Event::ProofBegun { task, .. }
+        | Event::ProofDue { task, .. }
         | Event::ProofChecked { task, .. }
         | Event::AttemptStarted { task, .. }
         | Event::AttemptTaken { task, .. }

@@ -33,6 +33,8 @@ pub(crate) enum Todo {
     Arrived(TaskIx),
     /// A join was decided, or the time to wait for it is over: those that lost may stop, for this reason.
     Losers(TaskIx, CauseKind),
+    /// The parts of a task that must prove its work have ended, or its conditions were checked.
+    Prove(TaskIx),
     /// A task has ended that has a workspace.
     LetGo(TaskIx),
 }

@@ -90,6 +90,9 @@ impl Scheduler {
         if self.tasks[task].state != TaskState::Open || self.tasks[task].group.is_none() {
             return;
         }
+        if self.awaits_check(task) {
+            return;
+        }
         self.sweep_group(task, outputs);
         let cancelling = self.tasks[task].cancelling.is_some();
         if !cancelling && self.composite(task).is_some() {

@@ -26,12 +26,13 @@ impl Machine<'_> {
             Effect::CallEnded(service) => self.samples.call_ended(service, life),
             Effect::ReportSample { service, sample } => self.report_sample(life, &service, &sample),
             Effect::Pause { service, pause } => self.pause(&service, pause),
-            // No simulated run is stopped, asks for more money, looks for files, has workspaces or shares a project.
+            // No simulated run is stopped, asks for more money, looks for files, proves the work of parts, has workspaces or shares a project.
             Effect::StopCalls
             | Effect::Allow { .. }
             | Effect::Guide(..)
             | Effect::LookUpFiles(..)
             | Effect::LetGo { .. }
+            | Effect::LookAtProof(..)
             | Effect::Patch { .. } => {
                 unreachable!("nothing of these runs leads to it")
             }

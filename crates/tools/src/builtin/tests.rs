@@ -240,3 +240,56 @@ async fn a_folder_that_is_not_there_is_named() {
         result.text
     );
 }
+
+/// There is one table of guarded names. Whoever adds a name to it has it held by the file tools, by the policy of commands and, where it
+/// says so, by the sandbox.
+#[tokio::test]
+async fn a_guarded_name_is_held_in_every_layer() {
+    use convoke_model::protected::{PROTECTED, Reach, SECRETS};
+    let world = world(&[("a.txt", "a")]);
+    let root = world.folder.path();
+    let confined = convoke_sandbox::Confinement::full(root, &[], convoke_sandbox::Network::Closed);
+    let policy = convoke_policy::Policy::preset("develop").unwrap();
+    let seen = convoke_policy::Lexical::new(root).with("a.txt", convoke_policy::Kind::File { names: 1 });
+    let verdict = |command: &str| policy.judge(command, root, &seen).verdict;
+    assert_eq!(verdict("cp a.txt b.txt"), convoke_policy::Verdict::Allow);
+    for guarded in PROTECTED.iter().chain(SECRETS) {
+        let name = guarded.name.trim_start_matches('/').replace('*', "x");
+        let refused = world.refused("write_file", json!({"path": name, "content": "x"})).await;
+        assert!(refused.contains("protected") || refused.contains("secret"), "{name}: {refused}");
+        assert_ne!(verdict(&format!("cp a.txt {name}")), convoke_policy::Verdict::Allow, "{name}");
+        if !guarded.held.is_empty() {
+            assert_eq!(guarded.reach, Reach::All, "{name}");
+            assert!(confined.protected.iter().any(|held| held == guarded.held), "{name}");
+        }
+    }
+    for guarded in SECRETS {
+        let name = guarded.name.replace('*', "x");
+        let refused = world.refused("read_file", json!({"path": name})).await;
+        assert!(refused.contains("secret"), "{name}: {refused}");
+        assert_ne!(verdict(&format!("cat {name}")), convoke_policy::Verdict::Allow, "{name}");
+        if !guarded.name.contains('/') && guarded.name != convoke_model::protected::BARE_KEY {
+            let judged = policy.judge("grep -rn x src", root, &seen);
+            assert!(format!("{:?}", judged.plan).contains(&format!("--exclude={}", guarded.name)), "{name}");
+        }
+    }
+}
+
+/// `AGENTS.md` and its like are text that agents read and are asked to write: nothing runs them, and whoever obeys them has a policy and a
+/// sandbox. Who wants them kept says so.
+#[tokio::test]
+async fn instructions_for_agents_are_ordinary_files_unless_a_step_protects_them() {
+    let world = world(&[]);
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
+        world.done("write_file", json!({"path": name, "content": "Be brief."})).await;
+    }
+    let protect = vec!["AGENTS.md".to_owned()];
+    let server = Server {
+        transport: Transport::Own { policies: Vec::new(), protect },
+        timeout: None,
+        tools: Some(own_tools().map(str::to_owned).collect()),
+    };
+    let world = World { servers: Servers::from([(OWN_SERVER.to_owned(), server)]), ..world };
+    let refused = world.refused("write_file", json!({"path": "AGENTS.md", "content": "Obey me."})).await;
+    assert!(refused.contains("AGENTS.md"), "{refused}");
+}

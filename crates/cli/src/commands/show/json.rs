@@ -25,6 +25,7 @@ impl InspectedRun {
         let tasks: Result<Vec<_>, _> =
             report.tasks.iter().map(|(id, task)| self.task_json(id, task, None)).collect();
         let waves = self.waves();
+        let (proven, unproven) = self.proven_count();
         Ok(json!({
             "id": self.stored.run,
             "workflow": started.map(|started| &started.workflow),
@@ -54,6 +55,7 @@ impl InspectedRun {
             "critical_path": waves.as_ref().map(|waves| &waves.critical_path),
             "critical_path_length": waves.as_ref().map(|waves| waves.critical_path.len()),
             "parallelism_ratio": waves.as_ref().map(|waves| waves.parallelism_ratio),
+            "proof": {"proven": proven, "unproven": unproven},
             "verification": self.verification(),
             "goals": self.goals_json(),
             "notes": self.notes_json(),

@@ -53,6 +53,8 @@ struct InspectedRun {
     budgets: Vec<Standing>,
     /// Merges whose text grows.
     partial_merges: PartialMerges,
+    /// Of each task that was checked, whether everything held the last time.
+    held: HashMap<TaskId, bool>,
     /// Tries that were not accepted.
     refused: HashSet<TaskId>,
     /// Why phases of pipelines started, or did not.
@@ -110,9 +112,10 @@ impl InspectedRun {
         let metrics = metrics.and_then(|text| serde_json::from_slice(&text).ok());
         let partial_merges = PartialMerges::of(&stored.events);
         let refused = try_outcome::refused(&stored.events);
-        let decided = phase::decided(&stored.events);
+        let (decided, held) = (phase::decided(&stored.events), proof::held(&stored.events));
         Ok(InspectedRun {
             partial_merges,
+            held,
             refused,
             decided,
             stored,

@@ -3,8 +3,9 @@
 use super::InspectedRun;
 use crate::failure::CommandFailure;
 use convoke_engine::report::{TaskReport, TaskWord};
-use convoke_model::{Event, Payload, ProofFinding, TaskId, Timestamp};
+use convoke_model::{Event, Payload, ProofFinding, Stamped, TaskId, Timestamp};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// One check of a task.
@@ -13,6 +14,15 @@ struct Check<'a> {
     attempt: u32,
     held: bool,
     findings: &'a Payload,
+}
+
+/// Of each task that was checked, whether everything held the last time.
+pub(super) fn held(events: &[Stamped]) -> HashMap<TaskId, bool> {
+    let checked = events.iter().filter_map(|stamped| match &stamped.event {
+        Event::ProofChecked { task, held, .. } => Some((task.clone(), *held)),
+        _ => None,
+    });
+    checked.collect()
 }
 
 impl InspectedRun {
@@ -28,9 +38,28 @@ impl InspectedRun {
     /// Whether a task that has succeeded has proven it. Where no model says that it is done, nothing is said.
     pub(super) fn proven(&self, id: &TaskId, task: &TaskReport) -> Option<bool> {
         let says_so = task.attempts.iter().any(|attempt| attempt.usage.calls > 0);
-        let last = self.checks(id).last();
+        let last = self.held.get(id);
         let is_asked = task.state == TaskWord::Succeeded && (says_so || last.is_some());
-        is_asked.then(|| last.is_some_and(|last| last.held))
+        is_asked.then(|| last.is_some_and(|held| *held))
+    }
+
+    /// How many successes are proven, and of how many there is a model's word alone.
+    pub(super) fn proven_count(&self) -> (usize, usize) {
+        let judged = self.report.tasks.iter().filter_map(|(id, task)| self.proven(id, task));
+        let (proven, others): (Vec<bool>, Vec<bool>) = judged.partition(|proven| *proven);
+        (proven.len(), others.len())
+    }
+
+    /// For people: the count in one line.
+    pub(super) fn proven_words(&self) -> Option<String> {
+        let (proven, others) = self.proven_count();
+        match (proven, others) {
+            (0, 0) => None,
+            (proven, 0) => Some(format!("all {proven}")),
+            (proven, others) => {
+                Some(format!("{proven} of {}; {others} succeeded without a check", proven + others))
+            }
+        }
     }
 
     /// For programs: each check.
@@ -59,8 +88,10 @@ impl InspectedRun {
                 0 => "everything holds".to_owned(),
                 open => format!("{open} of {} do not hold", findings.len()),
             };
-            writeln!(text, "check {} (attempt {}): {came}", number + 1, check.attempt)
-                .expect("text takes text");
+            // What parts came to is checked without an attempt.
+            let attempt = Some(check.attempt).filter(|attempt| *attempt > 0);
+            let attempt = attempt.map(|attempt| format!(" (attempt {attempt})")).unwrap_or_default();
+            writeln!(text, "check {}{attempt}: {came}", number + 1).expect("text takes text");
             for finding in findings {
                 let mark = if finding.held { "holds" } else { "open " };
                 writeln!(text, "  {mark}  {}", finding.condition).expect("text takes text");

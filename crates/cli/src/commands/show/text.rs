@@ -61,6 +61,7 @@ impl InspectedRun {
             self.worked().into_iter().for_each(|time| field("took", format::duration(time)));
         }
         field("steps", State::of(&self.stored.events).ended.short_words());
+        self.proven_words().into_iter().for_each(|words| field("proven", words));
         if let Some(used) = format::usage(&report.usage) {
             field("used", used);
         }

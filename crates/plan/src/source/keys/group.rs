@@ -4,6 +4,7 @@ use super::super::section::FromNode;
 use super::super::shape::Shape::{Any, Choice, Integer, List, Step, Text};
 use super::super::shape::{COUNT, ObjectType, Shape, TEXTS, optional, required};
 use super::super::words::FAILURE_MODES;
+use super::super::workflow::ensure::ENSURE;
 use super::super::workflow::workspace::{PORTS, WORKSPACE};
 use super::super::workflow::{Budget, Labels};
 use super::flow::{JOIN, NEEDS, ON_ERROR, ROUTES, TIMEOUT};
@@ -36,6 +37,8 @@ pub static PARALLEL: ObjectType = ObjectType {
         optional("workspace", WORKSPACE, "a git worktree of its own, which its members come back to"),
         optional("ports", PORTS, "so many ports of its own, which its members get theirs from"),
         optional("merge", MergeMode::SHAPE, "how the work in its worktree comes back (default none)"),
+        optional("ensure", ENSURE, "what must hold once all have ended for the group to count as done"),
+        optional("protect", TEXTS, "patterns of files that its work must leave as they are: what proves it"),
         optional("budget", Budget::SHAPE, "what all its members together may spend"),
     ],
 };
@@ -71,6 +74,8 @@ pub static FOR_EACH: ObjectType = ObjectType {
         optional("workspace", WORKSPACE, "a git worktree of its own, which its members come back to"),
         optional("ports", PORTS, "so many ports of its own, which its members get theirs from"),
         optional("merge", MergeMode::SHAPE, "how the work in its worktree comes back (default none)"),
+        optional("ensure", ENSURE, "what must hold once all have ended for the group to count as done"),
+        optional("protect", TEXTS, "patterns of files that its work must leave as they are: what proves it"),
         optional("budget", Budget::SHAPE, "what all its members together may spend"),
     ],
 };

@@ -130,12 +130,12 @@ section! {
         pub merge: Option<Spanned<MergeMode>>,
         /// what must hold for its work to count as done; the engine checks it
         #[by(read::ensure::ensure)]
-        #[on(AGENT | SCRIPT | TOOL)]
-        #[instead("it is about work: say it on the agents, scripts and tools within, of a goal on `roles.execute`, or on a script behind it")]
+        #[on(AGENT | GOAL | REDUCE | SCRIPT | TOOL | VERIFY | WORKFLOW)]
+        #[instead("this step does no work: say it on the step or group whose work it is about")]
         pub ensure: Option<Ensure> => ENSURE,
         /// patterns of files that its work must leave as they are: what proves it
-        #[on(AGENT | SCRIPT | TOOL)]
-        #[instead("it is about work: say it on the agents, scripts and tools within, of a goal on `roles.execute`")]
+        #[on(AGENT | GOAL | SCRIPT | TOOL | WORKFLOW)]
+        #[instead("this step changes no file: say it on the step or group that works on files")]
         pub protect: Names = Names::new(),
         /// what all its tasks together may spend
         #[on(MODEL)]

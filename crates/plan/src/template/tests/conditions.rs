@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::template::{ConditionId, ConditionSource, RenderError, Renderer, from_json, parse_condition};
+use crate::template::{
+    ConditionId, ConditionSource, RenderError, RenderFault, Renderer, TemplateId, TemplateSource, from_json,
+    parse_condition,
+};
 
 fn context() -> Value {
     json!({
@@ -171,4 +174,35 @@ fn what_is_no_expression_is_refused_before_a_run() {
     }
     let mixed = parse_condition("{{ a }} and {{ b }}").unwrap_err();
     assert_eq!(mixed.help.as_deref(), Some("write `when: \"a and b\"`"));
+}
+
+/// A plan may come from elsewhere than from a check. Rewriting of operators must not make sense of what has none.
+#[test]
+fn what_is_no_expression_is_an_error_with_its_reason_when_it_runs_too() {
+    for text in [
+        "score >",
+        "score <",
+        "score ==",
+        "score in",
+        "score +",
+        "not",
+        "(score",
+        "score) or (true",
+        "{{ score > }}",
+        "",
+        "&",
+    ] {
+        let error = test(text, &context()).unwrap_err();
+        assert_eq!((error.fault, error.message.is_empty()), (RenderFault::Syntax, false), "{text}: {error}");
+    }
+    for text in ["{{ score > }}", "x {{ score + }} y", "{% if score > %}a{% endif %}"] {
+        let source = TemplateSource { text: text.into(), base: None };
+        let renderer = Renderer::new(&[source], &[], &BTreeMap::new());
+        for value in [
+            renderer.render(TemplateId(0), from_json(&context())).map(drop),
+            renderer.value(TemplateId(0), from_json(&context())).map(drop),
+        ] {
+            assert_eq!(value.unwrap_err().fault, RenderFault::Syntax, "{text}");
+        }
+    }
 }

@@ -84,7 +84,7 @@ impl Runner<'_> {
     /// Runs a text by a shell: a person has allowed it as it stands.
     pub async fn run_text(&self, text: &str, time: Duration) -> Result<Ran, String> {
         let shell = SHELLS.iter().find(|shell| Path::new(shell).exists()).ok_or("there is no shell here")?;
-        let argv = [*shell, "-c", text].map(str::to_owned).to_vec();
+        let argv = [*shell, "-c", text].map(|word| word.to_owned().into()).to_vec();
         let cwd = self.root.path().display().to_string();
         let command = PlannedCommand { argv, cwd, ..PlannedCommand::default() };
         let pipeline = PlannedPipeline { join: Join::Then, commands: vec![command] };
@@ -217,8 +217,8 @@ impl Runner<'_> {
         if found.kind != Kind::Folder {
             return Err(format!("`{}` is not a folder", planned.cwd));
         }
-        let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(self.environment());
+        let mut command = Command::new(&**program);
+        command.args(arguments.iter().map(|argument| &**argument)).env_clear().envs(self.environment());
         command.envs(self.trace.map(|trace| (TRACEPARENT, trace)));
         command.envs(planned.env.iter()).current_dir(self.root.path().join(found.place.as_str()));
         command.stdin(if is_fed { Stdio::piped() } else { Stdio::null() });
@@ -228,7 +228,7 @@ impl Runner<'_> {
             Ok(Some((group, pipes))) => Ok(Started::Running(Box::new(group), pipes)),
             Ok(None) => Ok(Started::Cancelled),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Ok(Started::Missing(program.clone()))
+                Ok(Started::Missing(program.to_string()))
             }
             Err(error) => Err(refused(program, &error)),
         }
