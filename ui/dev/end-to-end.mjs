@@ -220,8 +220,10 @@ test('keys lead to everything', async ({ page, base, keep }) => {
     await page.keyboard.press(key);
     await page.waitForURL(address);
   }
-  await page.getByRole('link', { name: 'fleet' }).first().waitFor();
+  // The page before this one names runs as well; only the list knows these keys.
+  await page.getByLabel('Runs', { exact: true }).getByRole('link', { name: 'fleet' }).first().waitFor();
   await page.keyboard.press('j');
+  await page.locator('.selected').waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/runs\/.+\/graph/);
   for (const [key, view] of [['t', 'timeline'], ['l', 'table'], ['y', 'story'], ['g', 'graph']]) {

@@ -5,14 +5,16 @@ use super::driver::{Driver, journals};
 use super::scenarios::{Scenario, with_script};
 use crate::support::World;
 use crate::support::model::Model;
-use crate::support::process::until;
+use crate::support::process::{Process, until};
 use convoke_model::Event;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// All of them.
 pub fn all() -> Vec<fn() -> Scenario> {
-    vec![survivor, attached, probe, lost_call]
+    vec![survivor, attached, probe, left_over, lost_call]
 }
 
 /// A command that goes on when the engine dies, and a step after it.
@@ -40,13 +42,19 @@ fn survivor() -> Scenario {
 
 /// Starts a run, and kills its process once a file is there and the journal holds such an event.
 fn killed_once(driver: &Driver, file: &str, has_come: fn(&Event) -> bool) {
-    let mut process = driver.world.start(&["run", "w.yaml", "--silent"]);
+    let mut process = under_way(driver, file, has_come);
+    process.kill();
+}
+
+/// Starts a run, and waits until a file is there and the journal holds such an event.
+fn under_way(driver: &Driver, file: &str, has_come: fn(&Event) -> bool) -> Process {
+    let process = driver.world.start(&["run", "w.yaml", "--silent"]);
     until("it is under way", || {
         let journals = journals(&driver.world, &driver.name);
         let on_record = journals.values().flatten().any(|stamped| has_come(&stamped.event));
         on_record && driver.world.work().join(file).exists()
     });
-    process.kill();
+    process
 }
 
 fn has_process(event: &Event) -> bool {
@@ -110,6 +118,46 @@ fn probe() -> Scenario {
             killed_once(driver, "began", has_process);
             driver.world.write("go", "");
             driver.drive_to_its_end(&[]).json()
+        },
+    )
+}
+
+/// A command that takes long the first time, and makes its effect after that.
+const LONG_ONCE: &str = r#"
+workflow: {name: w, entry_point: pay}
+agents:
+  - name: pay
+    type: script
+    command: sh
+    args: [-c, '[ -e began ] || { touch began; sleep 600; }; echo pay >>witness; echo paid']
+    on_unknown: probe
+    probe: {command: sh, args: [-c, 'grep -q pay witness 2>/dev/null && echo paid || exit 10']}
+output: {said: '{{ pay.output.stdout | trim }}'}
+"#;
+
+/// The supervisor of a command is stopped when its engine is killed, so the command is still there when another process resumes. The
+/// system lets a stopped process go on whose group nobody of its session is responsible for any more; a neighbour keeps that from it.
+fn left_over() -> Scenario {
+    scenario(
+        "left over",
+        || World::with_workflow(LONG_ONCE),
+        |driver| {
+            let mut process = under_way(driver, "began", has_process);
+            let journals = journals(&driver.world, &driver.name);
+            let supervisor = journals.values().flatten().find_map(|stamped| match stamped.event {
+                Event::ProcessStarted { pid, .. } => Pid::from_raw(i32::try_from(pid).ok()?),
+                _ => None,
+            });
+            let supervisor = supervisor.expect("a command has started");
+            let mut sleep = Command::new("sleep");
+            let mut neighbour =
+                sleep.arg("600").process_group(supervisor.as_raw_nonzero().get()).spawn().unwrap();
+            kill_process(supervisor, Signal::STOP).expect("it lives");
+            process.kill();
+            let output = driver.drive_to_its_end(&[]).json();
+            neighbour.kill().expect("it sleeps");
+            neighbour.wait().expect("it was killed");
+            output
         },
     )
 }

@@ -144,6 +144,7 @@ impl Drop for World {
             self.folder.disable_cleanup(true);
             eprintln!("its files are kept in {}", self.folder.path().display());
         }
+        process::end_those_in(self.folder.path());
     }
 }
 

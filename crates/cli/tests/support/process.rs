@@ -164,6 +164,17 @@ pub fn until(what: &str, is_so: impl FnMut() -> bool) {
     assert!(within(PATIENCE, is_so), "waited {PATIENCE:?} in vain: {what}");
 }
 
+/// Ends processes that work in a folder: runs in the background that wait for a person outlive the test that started them.
+pub fn end_those_in(folder: &Path) {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    for entry in all
+        .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder)))
+    {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        pid.and_then(|pid| kill_process(pid, Signal::KILL).ok());
+    }
+}
+
 /// Whether a process of this id is there and not just a zombie.
 pub fn is_alive(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
