@@ -22,7 +22,7 @@ fn commands() -> Vec<(&'static str, String)> {
     });
     let quoted =
         (0..60).map(|at| format!("echo 'some words {at}' \"and others\" 'x' \"y\" 'z' 'the end of it'"));
-    let escaped = (0..31).map(|at| format!("cat a\\ file\\ {at}.txt 'b'.txt c.txt 2>/dev/null || echo no\\ such\\ file, as was said before in the text of the task"));
+    let escaped = (0..30).map(|at| format!("cat a\\ file\\ {at}.txt 'b'.txt c.txt 2>/dev/null || echo no\\ such\\ file, as was said before in the text of the task"));
     let redirects = (0..31).map(|at| format!("sort -u notes/list_{at:02}.txt > notes/sorted_{at:02}.txt 2>&1 && wc -l notes/a_longer_name.md notes/another_one_{at}.md notes/list_{at}.md"));
     let outside =
         (0..8).map(|at| format!("cat /etc/passwd{at} ../x /root/y ../../z /a /b /c/{at} /d/e/f/g/h"));
@@ -82,9 +82,9 @@ fn a_decision_takes_less_than_a_fifth_of_a_millisecond() {
         times.sort();
         figures.push((name, command.len(), times[times.len() / 2], times[times.len() * 99 / 100]));
     }
-    let slow: Vec<_> = figures.iter().filter(|(.., p99)| *p99 > BOUND).collect();
-    assert!(slow.is_empty(), "p99 above {BOUND:?}: {slow:?}\nall: {figures:?}");
     report(&figures);
+    let slow: Vec<_> = figures.iter().filter(|(.., p99)| *p99 > BOUND).collect();
+    assert!(slow.is_empty(), "p99 above {BOUND:?}: {slow:?}");
 }
 
 /// Figures are kept where the test is run by hand.

@@ -276,16 +276,26 @@ pub fn secret_names(path: &Folded<'_>) -> Option<&'static Guarded> {
 
 /// The name that would come to stand beneath this path, if what lies there were replaced as a whole.
 pub fn held_by(path: &Folded<'_>) -> Option<&'static Guarded> {
-    let begins = |guarded: &&Guarded| {
-        let parts: Vec<&str> = guarded.parts().1.collect();
-        let ends = |length: usize| {
-            let end = path.len().checked_sub(length).map(|from| &path[from..]);
-            end.is_some_and(|end| end.iter().zip(&parts).all(|(part, name)| stands_for(name, part)))
-        };
-        (1..parts.len()).any(ends)
+    let last = path.last()?;
+    let ends = |(above, _): &&(Vec<&'static str>, &'static Guarded)| {
+        let end = path.len().checked_sub(above.len()).map(|from| &path[from..]);
+        end.is_some_and(|end| end.iter().zip(above).all(|(part, name)| stands_for(name, part)))
     };
-    PROTECTED.iter().chain(SECRETS).find(begins)
+    HOLDERS.get(as_git(last))?.iter().find(ends).map(|(_, guarded)| *guarded)
 }
+
+/// The folders above names of several components, by the last of theirs, each with a name that it holds.
+static HOLDERS: LazyLock<HashMap<&'static str, Vec<(Vec<&'static str>, &'static Guarded)>>> =
+    LazyLock::new(|| {
+        let mut all: HashMap<_, Vec<_>> = HashMap::default();
+        for guarded in PROTECTED.iter().chain(SECRETS) {
+            let parts: Vec<&'static str> = guarded.parts().1.collect();
+            for length in 1..parts.len() {
+                all.entry(parts[length - 1]).or_default().push((parts[..length].to_vec(), guarded));
+            }
+        }
+        all
+    });
 
 /// What a sandbox holds, each once; folders with `/` at their end.
 pub fn held() -> impl Iterator<Item = &'static str> {
@@ -346,7 +356,7 @@ impl Table {
         if by_ending.is_some() || !part.bytes().next().is_some_and(|byte| self.begins[usize::from(byte)]) {
             return by_ending.copied();
         }
-        let literal = self.literal.get(if part == SHORT_GIT { ".git" } else { part });
+        let literal = self.literal.get(as_git(part));
         literal.into_iter().flatten().chain(&self.open).find(is).copied()
     }
 }
@@ -361,6 +371,10 @@ fn stands_at(guarded: &Guarded, path: &Folded<'_>, at: usize) -> bool {
 
 /// The name that git's own tools take for `.git` on other file systems.
 const SHORT_GIT: &str = "git~1";
+
+fn as_git(part: &str) -> &str {
+    if part == SHORT_GIT { ".git" } else { part }
+}
 
 fn stands_for(pattern: &str, part: &str) -> bool {
     match pattern {
