@@ -277,25 +277,32 @@ pub fn secret_names(path: &Folded<'_>) -> Option<&'static Guarded> {
 /// The name that would come to stand beneath this path, if what lies there were replaced as a whole.
 pub fn held_by(path: &Folded<'_>) -> Option<&'static Guarded> {
     let last = path.last()?;
-    let ends = |(above, _): &&(Vec<&'static str>, &'static Guarded)| {
-        let end = path.len().checked_sub(above.len()).map(|from| &path[from..]);
-        end.is_some_and(|end| end.iter().zip(above).all(|(part, name)| stands_for(name, part)))
+    let ends = |holder: &&Holder| {
+        let end = path.len().checked_sub(holder.folder.len()).map(|from| &path[from..]);
+        end.is_some_and(|end| end.iter().zip(&holder.folder).all(|(part, name)| stands_for(name, part)))
     };
-    HOLDERS.get(as_git(last))?.iter().find(ends).map(|(_, guarded)| *guarded)
+    HOLDERS.get(as_git(last))?.iter().find(ends).map(|holder| holder.holds)
 }
 
-/// The folders above names of several components, by the last of theirs, each with a name that it holds.
-static HOLDERS: LazyLock<HashMap<&'static str, Vec<(Vec<&'static str>, &'static Guarded)>>> =
-    LazyLock::new(|| {
-        let mut all: HashMap<_, Vec<_>> = HashMap::default();
-        for guarded in PROTECTED.iter().chain(SECRETS) {
-            let parts: Vec<&'static str> = guarded.parts().1.collect();
-            for length in 1..parts.len() {
-                all.entry(parts[length - 1]).or_default().push((parts[..length].to_vec(), guarded));
-            }
+/// A folder above a name of several components.
+struct Holder {
+    folder: Vec<&'static str>,
+    holds: &'static Guarded,
+}
+
+/// By the last component of the folder.
+static HOLDERS: LazyLock<HashMap<&'static str, Vec<Holder>>> = LazyLock::new(|| {
+    let mut all: HashMap<_, Vec<_>> = HashMap::default();
+    for holds in PROTECTED.iter().chain(SECRETS) {
+        let parts: Vec<&'static str> = holds.parts().1.collect();
+        for length in 1..parts.len() {
+            all.entry(parts[length - 1])
+                .or_default()
+                .push(Holder { folder: parts[..length].to_vec(), holds });
         }
-        all
-    });
+    }
+    all
+});
 
 /// What a sandbox holds, each once; folders with `/` at their end.
 pub fn held() -> impl Iterator<Item = &'static str> {
