@@ -4,7 +4,10 @@ use crate::supervisor::NAME;
 use convoke_model::process_start;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::fs;
+use std::io::ErrorKind;
+use std::ops::Range;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 /// The variable that marks a process and its descendants, whatever it was started for, so that one sweep finds all.
 pub const MARK: &str = "CONVOKE_COMMAND";
@@ -29,7 +32,16 @@ pub struct Process {
     pub start: u64,
     parent: i32,
     state: char,
+    /// A thread of the kernel, which has no program.
+    is_kernel: bool,
 }
+
+/// What the flags of a process say of a thread of the kernel.
+const KERNEL_THREAD: u32 = 0x0020_0000;
+
+/// How often the environment of a process that is becoming another program is looked for, and how long between.
+const LOOKS: usize = 200;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 impl Process {
     /// The process with this id.
@@ -40,8 +52,9 @@ impl Process {
         let state = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
         let group = fields.next()?.parse().ok()?;
-        let start = process_start(fields.nth(16)?.parse().ok()?, &OFFSETS);
-        Some(Process { pid, group, start, parent, state })
+        let is_kernel = fields.nth(3)?.parse::<u32>().ok()? & KERNEL_THREAD != 0;
+        let start = process_start(fields.nth(12)?.parse().ok()?, &OFFSETS);
+        Some(Process { pid, group, start, parent, state, is_kernel })
     }
 
     /// Whether it still runs: the dead stay listed until they are reaped.
@@ -70,8 +83,42 @@ impl Process {
         })
     }
 
+    /// Its environment. While a process becomes another program, others see none of it or its beginning; it is looked at again until all
+    /// of it was read, so that no process is taken for one without a mark.
     fn environment(&self) -> Option<Vec<u8>> {
-        fs::read(format!("/proc/{}/environ", self.pid.as_raw_nonzero())).ok()
+        if self.is_kernel {
+            return None;
+        }
+        let mut empty_at = None;
+        for _ in 0..LOOKS {
+            let environment = match fs::read(format!("/proc/{}/environ", self.pid.as_raw_nonzero())) {
+                Ok(environment) => environment,
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+                    return None;
+                }
+                // It went away under the reader.
+                Err(_) => Vec::new(),
+            };
+            let place = self.place_of_environment()?;
+            let is_whole = place.len() == environment.len();
+            if is_whole && (!place.is_empty() || empty_at == Some(place.start)) {
+                return Some(environment);
+            }
+            // It has none yet, or truly none.
+            if place.is_empty() {
+                empty_at = Some(place.start).filter(|start| *start != 0);
+                std::thread::sleep(BETWEEN_LOOKS);
+            }
+        }
+        None
+    }
+
+    /// Where its environment is in its memory, each time elsewhere; at 0 for the moment in which it has none, and empty until it has all.
+    /// Known of processes whose environment may be read.
+    fn place_of_environment(&self) -> Option<Range<usize>> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_nonzero())).ok()?;
+        let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
+        Some(fields.nth(47)?.parse().ok()?..fields.next()?.parse().ok()?)
     }
 }
 
@@ -163,3 +210,6 @@ fn kill_while_found(is_one: impl Fn(&Process) -> bool) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests;
