@@ -136,7 +136,7 @@ output: {said: '{{ pay.output.stdout | trim }}'}
 "#;
 
 /// The supervisor of a command is stopped when its engine is killed, so the command is still there when another process resumes. The
-/// system lets a stopped process go on whose group nobody of its session is responsible for any more; a neighbour keeps that from it.
+/// kernel continues a stopped process whose group becomes orphaned; a second process in the group prevents that.
 fn left_over() -> Scenario {
     scenario(
         "left over",

@@ -1,4 +1,4 @@
-//! Statements that somebody gives with a query: a graph that is there for one answer.
+//! Statements that a program sends with its query: a graph that exists for one answer.
 //!
 //! It lies in memory, in the process that answers, whose bounds of memory and time hold for reading and inferring too.
 

@@ -274,7 +274,7 @@ pub fn secret_names(path: &Folded<'_>) -> Option<&'static Guarded> {
     TABLE_OF_SECRETS.find(path, |_| true)
 }
 
-/// The name that would come to stand beneath this path, if what lies there were replaced as a whole.
+/// The protected name beneath this path that a replacement of the whole folder would bring in.
 pub fn held_by(path: &Folded<'_>) -> Option<&'static Guarded> {
     let last = path.last()?;
     let ends = |holder: &&Holder| {
